@@ -70,6 +70,7 @@ rule tabulate:
         bound=collect("<results>/bounds/{of.corpus}/{of.scheme}/{of.size}.json", of=bounds),
         ngram_bits=collect("<results>/ngram_bits/{of.variant}/{of.size}.json", of=ngram_models.tokenizers)
         + collect("<results>/ngram_bits/{of.variant}/{of.size}/{of.on}.json", of=ngram_models.tokenizers_on_others),
+        token_scores=collect("<results>/token_scores/{of.model}/{of.variant}/{of.size}.json", of=token_effects.models),
         robustness=collect("<results>/robustness/{of.variant}/{of.size}.json", of=robustness.tokenizers),
         embeddings=collect("<results>/embeddings/{of.model}/{of.variant}/{of.size}", of=trained),
         model=collect("<results>/models/{of.model}/{of.variant}/{of.size}", of=trained),

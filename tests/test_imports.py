@@ -187,6 +187,7 @@ ELSEWHERE = (
         "pretrain",
         "published",
         "report",
+        "score_tokens",
         "score_translation",
     ),
     *("measure_translation_embeddings", "train_translation", "translate", "typeset"),

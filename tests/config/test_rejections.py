@@ -55,6 +55,22 @@ MISTAKES: list[tuple[str, Any, str]] = [
         "corpora.pydoc.source.path: unknown key. Known here: language, languages, max_bytes_per_language, "
         "max_documents, rename_languages, type.",
     ),
+    # Causal effects
+    (
+        "causal_effect",
+        {"variants": ["bpe"], "reach": 2000},
+        "causal_effect.reach: 'bpe' at 1024 has 768 learned tokens; choose at most that",
+    ),
+    (
+        "causal_effect",
+        {"variants": ["bpe"], "reach": 100, "bandwidth": 60},
+        "causal_effect: bandwidth: 60 leaves no room for placebo cut-offs within a reach of 100; choose 50 or less",
+    ),
+    (
+        "causal_effect",
+        {"variants": ["bpe_greedy"]},
+        "causal_effect.variants: 'bpe_greedy' is not a variant of runs (bpe)",
+    ),
     # Keys that are missing
     ("name", GONE, "name: this key is missing; add it"),
     ("variants/bpe/pretokenization", GONE, "variants.bpe.pretokenization: this key is missing; add it"),
@@ -353,3 +369,15 @@ def test_workflow_rejects_before_any_work(workflow: Prepared, experiment: dict[s
     assert "Traceback" not in printed
     [line] = [line for line in printed.splitlines() if line.startswith("tokbench:")]
     assert line.startswith(f"tokbench: {file}: variants.bpe.construction: 'bpee' is not one of {CONSTRUCTIONS}.")
+
+
+def test_a_construction_that_does_not_rank_its_tokens(
+    experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench
+) -> None:
+    file = tmp_path / "mine.yaml"
+    unranked = changed(experiment, "variants/bpe/construction", {"method": "unigram"})
+    file.write_text(yaml.safe_dump(unranked | {"causal_effect": {}}))
+    assert tokbench("validate", file).message == (
+        f"tokbench: {file}: causal_effect.variants: 'bpe' is built by 'unigram', which does not rank its tokens; name "
+        "variants of runs that are built by bpe, wordpiece, greedtok or picky_bpe"
+    )

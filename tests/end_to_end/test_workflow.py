@@ -158,6 +158,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "prepare_parallel",
             "published",
             "read_sizes",
+            "score_tokens",
             "score_translation",
             "split_corpus",
             "train_translation",

@@ -24,8 +24,14 @@ from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
 from tokbench.statistics.task_measures import compare_task_measures, task_measure_table
+from tokbench.statistics.token_effects import (
+    token_effect_bins,
+    token_effects,
+    token_effects_by_seed,
+    token_placebos,
+)
 from tokbench.tabulation.bounds import BOUNDS
-from tokbench.tabulation.columns import PERTURBED, QUESTION_MEASURES
+from tokbench.tabulation.columns import PERTURBED, QUESTION_MEASURES, TOKEN_SCORES
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, LEAKAGE, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS, embedding_norms
 from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE
@@ -279,6 +285,7 @@ def made() -> ReportContent:
                 ]
             ),
             **robustness_frames(),
+            **token_effect_frames(),
             "summed_bits": pl.DataFrame(
                 [
                     {key: row[key] for key in ("variant", "size", "model", "suite")}
@@ -379,6 +386,20 @@ def robustness_frames() -> dict[str, pl.DataFrame]:
     return {"robustness": robustness_by_kind(documents), "robustness_comparisons": compare_robustness(documents, {})}
 
 
+def token_effect_frames() -> dict[str, pl.DataFrame]:
+    """Return the statistics of two trainings with a jump of 1.5 bits at the end of the vocabulary."""
+    rows = [
+        ("bpe", 512, "tiny (2 seeds)", "pydoc", rank, "7468", 4, 4, 4 * value, seed)
+        for seed in range(2)
+        for rank in range(-64, 64)
+        for value in [-9 + 1.5 * (rank < 0) - rank / 100 + (rank * 7 % 5 - 2 + seed) / 5]
+    ]
+    scores = pl.DataFrame(rows, schema={**schema(TOKEN_SCORES), "seed": pl.Int64}, orient="row")
+    effects = token_effects(scores)
+    placebos = token_placebos(effects, token_effects_by_seed(scores))
+    return {"token_effects": effects, "token_effect_bins": token_effect_bins(scores), "token_placebos": placebos}
+
+
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
          "convergence", "trained_on", "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power",
          "leakage", "critical_differences", "question_intervals", "question_comparisons", "behind_the_best", "seeds",
@@ -388,6 +409,6 @@ PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "o
          "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",
          "published_translations", "translation_embedding_norms", "translation_embeddings",
          "parallel_corpora", "summed_bits", "robustness",
-         "robustness_comparisons")  # fmt: skip
+         "robustness_comparisons", "token_effects", "token_effect_bins", "token_placebos")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

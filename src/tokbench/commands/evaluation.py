@@ -7,6 +7,8 @@
 ``tokbench fetch_tasks``: fetch the data of a hub suite.
 
 ``tokbench evaluate``: evaluate a language model.
+
+``tokbench score_tokens``: score the tokens around the end of a ranked vocabulary with a language model.
 """
 
 from collections.abc import Sequence
@@ -181,4 +183,62 @@ def evaluate_command(
         device=device,
         limit=limit,
         bits_per_byte_documents=read_documents(shards) if shards else None,
+    )
+
+
+@click.command("score_tokens")
+@click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
+@click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
+@click.option(
+    "--longer",
+    required=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="Tokenizer of the same variant with a longer vocabulary.",
+)
+@click.option("--reach", type=Whole(1), required=True, help="Tokens on each side of the end of the vocabulary.")
+@click.option("--device", default="cpu", show_default=True)
+@click.option("--batch-size", type=Whole(1), default=16, show_default=True)
+@click.option("--model-name", "name", default="", help="Name of the model in the tables.")
+@click.option("--variant", default="", help="Name of the tokenizer in the tables.")
+@click.option("--size", type=Whole(0, LARGEST_VOCABULARY), default=0, help="Vocabulary size in the tables.")
+@click.option("--corpus", default="", help="Name of the corpus of SHARDS in the tables.")
+@output_file(mark=keys("variant", "reach", "longer", "rank", "manifest"), required=True, help="JSON file.")
+@memory_option()
+@click.argument("shards", nargs=-1, required=True)
+def score_tokens_command(
+    model: str,
+    tokenizer: str,
+    longer: str,
+    reach: int,
+    device: str,
+    batch_size: int,
+    name: str,
+    variant: str,
+    size: int,
+    corpus: str,
+    output: str,
+    megabytes: int | None,
+    shards: tuple[str, ...],
+) -> None:
+    """Score the tokens around the end of a model's vocabulary on SHARDS of a corpus, for their causal effect.
+
+    The LONGER vocabulary defines their occurrences. If it needs more than --memory, it stops with one line before it
+    starts.
+    """
+    from tokbench.corpus.documents import read_documents
+    from tokbench.models.evaluation.token_scores import score_tokens
+
+    log_to_stderr()
+    if megabytes is not None:
+        check_evaluation(Path(model), shards, batch_size, device, megabytes)
+    score_tokens(
+        model,
+        tokenizer,
+        longer,
+        output,
+        (document.text for document in read_documents(shards)),
+        reach=reach,
+        names={"model": name, "variant": variant, "size": size, "corpus": corpus},
+        batch_size=batch_size,
+        device=device,
     )

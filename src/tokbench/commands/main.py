@@ -71,6 +71,7 @@ STAGES = {
     "make_tasks": "make offline tasks from the evaluation split",
     "import_tasks": "make lm-eval tasks from local questions",
     "evaluate": "evaluate a language model",
+    "score_tokens": "score the tokens around the end of a vocabulary",
     "train_translation": "train a translation model",
     "measure_translation_embeddings": "measure embedding norms of a translation model",
     "translate": "translate a split with a translation model",
@@ -122,7 +123,7 @@ MODULES = {
     ),
     "counts": ("count", "merge_counts", "import_counts", "count_tokens"),
     "encoding": ("encode", "decode"),
-    "evaluation": ("make_tasks", "import_tasks", "fetch_tasks", "evaluate"),
+    "evaluation": ("make_tasks", "import_tasks", "fetch_tasks", "evaluate", "score_tokens"),
     "experiments": ("init", "validate", "status", "trainings", "cancel"),
     "inspect": ("check", "compare", "compare_experiments", "show"),
     "language_models": (

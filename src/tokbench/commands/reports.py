@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @click.option("--bound", "bounds", multiple=True, help="File CORPUS/SCHEME/SIZE.json of a bound; may be repeated.")
 @click.option("--ngram-bits", multiple=True, help="Bits of a tokenizer's token n-gram models; may be repeated.")
 @click.option("--robustness", multiple=True, help="Robustness of a tokenizer; may be repeated.")
+@click.option("--token-scores", multiple=True, help="A model's scores of tokens; may be repeated.")
 @click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
 @click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE, for curves; may be repeated.")
 @click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
@@ -73,6 +74,7 @@ def tabulate_command(
     bounds: tuple[str, ...],
     ngram_bits: tuple[str, ...],
     robustness: tuple[str, ...],
+    token_scores: tuple[str, ...],
     embeddings: tuple[str, ...],
     models: tuple[str, ...],
     downstream: tuple[str, ...],
@@ -111,6 +113,7 @@ def tabulate_command(
         token_files=tokens,
         ngram_files=ngram_bits,
         robustness_files=robustness,
+        token_score_files=token_scores,
         along=convergence,
         word_files=words,
         scored_translations=translations,

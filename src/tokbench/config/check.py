@@ -15,7 +15,8 @@ from tokbench.config.check_corpora import (
 )
 from tokbench.config.check_variants import variant_mistakes
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Size
+from tokbench.config.sections import RANKED, Size
+from tokbench.construction import constructions
 from tokbench.errors import TokbenchError, unknown_names
 from tokbench.io.paths import folder_mistakes, path_mistakes
 from tokbench.models.evaluation.local_tasks import task_files
@@ -37,6 +38,7 @@ def check(experiment: Experiment) -> list[str]:
         *_offline_tasks(experiment),
         *_runs(experiment),
         *_contradictions(experiment),
+        *_causal_effect(experiment),
         *_statistics(experiment),
         *_report(experiment),
         *_released(experiment),
@@ -99,6 +101,34 @@ def _runs(experiment: Experiment) -> Iterator[str]:
             wrong = [size for size in run.sizes or [] if size not in sizes]
             if sizes and wrong:
                 yield f"{key}.sizes: '{variant}' is not built at {wrong[0]}; choose among {', '.join(map(str, sizes))}"
+
+
+def _causal_effect(experiment: Experiment) -> Iterator[str]:
+    """Yield variants whose vocabularies have no ranking, and sizes that the options do not fit."""
+    options = experiment.causal_effect
+    if options is None:
+        return
+    run = list(dict.fromkeys(name for run in experiment.runs for name in run.variants))
+    if not run:
+        yield "causal_effect: needs language models; add runs, or remove this key"
+    yield from unknown_names("causal_effect.variants", "variant of runs", options.variants or [], run)
+    named = [name for name in options.variants_of(experiment.runs) if name in run and name in experiment.variants]
+    for name in named:
+        method = experiment.built[name].construction.method if name in experiment.built else None
+        if method not in RANKED:
+            why = f"is built by '{method}', which does" if method else "is external and does"
+            yield (
+                f"causal_effect.variants: '{name}' {why} not rank its tokens; name variants of runs that are built by "
+                f"{', '.join(RANKED[:-1])} or {RANKED[-1]}"
+            )
+            continue
+        for size in dict.fromkeys(s for run in experiment.runs for s in experiment.sizes_in(run, name)):
+            learned = int(size) - constructions[str(method)].alphabet
+            least = 2 * options.bandwidth if options.bandwidth else 16
+            if options.reach is not None and options.reach > learned:
+                yield f"causal_effect.reach: '{name}' at {size} has {learned} learned tokens; choose at most that"
+            elif min(options.reach_at(int(size)), learned) < least:
+                yield f"causal_effect: '{name}' at {size} has too few learned tokens; use a larger size"
 
 
 def _contradictions(experiment: Experiment) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pydantic import Field
 from tokbench.config.sections import (
     AnyVariant,
     BoundsOptions,
+    CausalEffectOptions,
     Corpus,
     DocumentMetricsOptions,
     ExternalTokenizer,
@@ -92,6 +93,8 @@ class Experiment(Options):
     suite."""
     runs: list[ModelRuns] = Field(default_factory=list)
     """Language models to train and test."""
+    causal_effect: CausalEffectOptions | None = None
+    """Causal effect of a token on the probability of its characters, from the models of ``runs``. Default: none."""
     translation_models: dict[Name, TranslationModel] = Field(default_factory=dict)
     """Translation models: a preset's name, or a mapping of options; with ``preset``, its other keys change the
     preset."""

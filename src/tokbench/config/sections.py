@@ -482,6 +482,47 @@ class RobustnessOptions(Options):
         return names
 
 
+RANKED = ("bpe", "wordpiece", "greedtok", "picky_bpe")
+"""Constructions whose vocabulary of a size is the beginning of every larger one."""
+
+
+class CausalEffectOptions(Options):
+    """Causal effect of a token on the probability of its characters, by regression discontinuity.
+
+    A longer vocabulary of each variant is built. Every language model of ``runs`` scores the tokens around the end of
+    its vocabulary on the evaluation split.
+    """
+
+    variants: list[str] | None = Field(None, min_length=1)
+    """Variants of ``runs`` to measure; their constructions must rank tokens. Default: all variants of ``runs``."""
+    reach: int | None = Field(None, ge=16)
+    """Number of ranks to score on each side of the end of the vocabulary; placebo cut-offs are among them. Default:
+    half of the vocabulary size. The longer vocabulary has this number of tokens more."""
+    bandwidth: int | None = Field(None, ge=4)
+    """Number of ranks on each side of a cut-off through which a line is fitted. Default: a quarter of ``reach``."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> "CausalEffectOptions":
+        if self.reach is not None and self.bandwidth is not None and 2 * self.bandwidth > self.reach:
+            raise ValueError(
+                f"bandwidth: {self.bandwidth} leaves no room for placebo cut-offs within a reach of {self.reach}; "
+                f"choose {self.reach // 2} or less"
+            )
+        return self
+
+    def reach_at(self, size: int) -> int:
+        """Return the ranks to score on each side at a vocabulary size."""
+        return size // 2 if self.reach is None else self.reach
+
+    def variants_of(self, runs: list[ModelRuns]) -> list[str]:
+        """Return the variants to measure."""
+        return list(dict.fromkeys(self.variants or [name for run in runs for name in run.variants]))
+
+    def recipe(self) -> dict[str, int]:
+        """Return the options of the statistics; defaults are left out."""
+        return {} if self.bandwidth is None else {"bandwidth": self.bandwidth}
+
+
 class StatisticsOptions(Options):
     """Power analysis before the runs: the number of seeds needed, estimated from a finished pilot."""
 

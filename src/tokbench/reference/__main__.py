@@ -19,6 +19,7 @@ from tokbench.reference import (
     bounds,
     bpe,
     bytespan,
+    discontinuity,
     edit_distance,
     greedtok,
     length_max,
@@ -426,6 +427,15 @@ def of_halves(text: bytes) -> str:
     return f"{found} of the first {half} bytes are in runs of 4 bytes that the second half has, too"
 
 
+def of_discontinuity(text: Text) -> Iterator[str]:
+    """Lengths of tokens in order of creation, with one byte added to those of the first half."""
+    half = len(text.tokens[256:]) // 2
+    lengths = [len(token) for token in text.tokens[256 : 256 + 2 * half]]
+    points = [(place - half, float(length + (place < half))) for place, length in enumerate(lengths)]
+    effect, error, degrees = discontinuity.jump(points, 0, half)
+    yield f"jump of {effect:.3f} bytes, standard error {error:.3f}, {degrees} degrees of freedom"
+
+
 DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "bpe": of_bpe,
     "boundless": of_boundless,
@@ -442,6 +452,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
         f"{shown(token)}: {spelt(list(parts))}"
         for token, parts in (segmentation.derivations(text.tokens, text.merges) or {}).items()
     ),
+    "discontinuity": of_discontinuity,
     "edit_distance": lambda text: iter(
         f"{one.decode()}, {other.decode()}: {edit_distance.edit_distance(one, other)}"
         for one, other in pairwise(text.pretokens)

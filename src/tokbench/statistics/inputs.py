@@ -15,7 +15,7 @@ from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.verdicts import DETECT, Trainings
-from tokbench.tabulation.columns import BOUNDARIES, PERTURBED, QUESTION_MEASURES, SENTENCES, TEXT, TOKENS
+from tokbench.tabulation.columns import BOUNDARIES, PERTURBED, QUESTION_MEASURES, SENTENCES, TEXT, TOKEN_SCORES, TOKENS
 from tokbench.tabulation.table import Tables, make_tables, require, schema, tables_of
 
 IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
@@ -130,6 +130,18 @@ class StatisticsInputs:
         """Changes of segmentations under perturbations, by document; empty if the tables are of an older version."""
         documents = self._read_newer("robustness_documents", schema(PERTURBED))
         return sum_by_unit(documents, ("edits", "tokens", "added", "changed"), self.units)
+
+    @cached_property
+    def token_scores_by_seed(self) -> pl.DataFrame:
+        """Scores of tokens around the end of the vocabulary, with a column ``seed``; models that differ only in the
+        seed share a name. Empty if the tables are of an older version."""
+        return with_seeds(self._read_newer("token_scores", schema(TOKEN_SCORES)), self._seeds)
+
+    @cached_property
+    def bandwidth(self) -> int | None:
+        """Ranks on each side of a cut-off through which lines are fitted; None for a quarter of the scored ranks."""
+        chosen: int | None = self.experiment.get("causal_effect", {}).get("bandwidth")
+        return chosen
 
     @cached_property
     def tokens_by_document(self) -> pl.DataFrame:

@@ -170,6 +170,22 @@ PERTURBED = (
 """Columns of documents with perturbed lines."""
 
 
+TOKEN_SCORES = (
+    VARIANT,
+    SIZE,
+    MODEL,
+    CORPUS,
+    Column("rank", pl.Int64, "place in the order of addition, from the end of the vocabulary: -1 is the last token in "
+           "it, 0 the first outside"),
+    Column("token", pl.String, "bytes of the token, in hexadecimal"),
+    Column("occurrences", pl.Int64, "occurrences in the text as segmented by the longer vocabulary", "occurrences"),
+    Column("scored", pl.Int64, "occurrences that tokens of the model begin and end with", "occurrences"),
+    Column("bits", pl.Float64, "summed log-probability (base 2) of the scored occurrences, given the text before",
+           "bits"),
+)  # fmt: skip
+"""Columns of scored tokens around the end of the vocabulary."""
+
+
 ORDER = Column("order", pl.Int64, "highest order of the model: tokens in its longest n-gram", "tokens")
 TRAINING_BYTES = Column(
     "training_bytes", pl.Int64, "bytes of text that the model was trained on", "bytes", "trained on (bytes)"

@@ -34,6 +34,7 @@ class Gathered:
         venn_triples: three variants per Venn diagram.
         token_files: token counts by document (default: none, as for all below).
         ngram_files: bits of token n-gram models.
+        token_score_files: scores of tokens around the end of the vocabulary.
         robustness_files: changes of segmentations under perturbations.
         scored_translations: scores of translation models on tests.
         translation_embeddings_folders: embeddings of translation models.
@@ -55,6 +56,7 @@ class Gathered:
     token_files: tuple[str, ...] = ()
     ngram_files: tuple[str, ...] = ()
     robustness_files: tuple[str, ...] = ()
+    token_score_files: tuple[str, ...] = ()
     scored_translations: tuple[str, ...] = ()
     translation_embeddings_folders: tuple[str, ...] = ()
     parallel_folders: tuple[str, ...] = ()

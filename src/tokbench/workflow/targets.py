@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tokbench.building import own_segmentation
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import NgramBitsOptions, RobustnessOptions, Size
+from tokbench.config.sections import CausalEffectOptions, NgramBitsOptions, RobustnessOptions, Size
 from tokbench.construction import constructions
 from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.pretokenization.patterns.coverage import spans_words
@@ -249,8 +249,9 @@ def recipes(experiment: Experiment) -> str:
             "segmentation": segmentation,
         }
     models = {name: model.recipe() for name, model in experiment.models.items()}
+    effects = {} if experiment.causal_effect is None else {"causal_effect": experiment.causal_effect.recipe()}
     translating = {name: model.model_dump(mode="json") for name, model in experiment.translation_models.items()}
-    return canonical({"variants": variants, "models": models, "translation_models": translating})
+    return canonical({"variants": variants, "models": models, "translation_models": translating, **effects})
 
 
 def _by_name(construction: Any) -> dict[str, Any]:
@@ -416,3 +417,31 @@ class Robustness:
     def tokenizers(self) -> list[TokenizerTarget]:
         """The tokenizers to measure: all, or none if no robustness is configured."""
         return [] if self.experiment.robustness is None else all_tokenizers(self.experiment)
+
+
+@dataclass(frozen=True)
+class TokenEffects:
+    """The language models of one experiment whose tokens are scored around the end of the vocabulary.
+
+    Wildcards name a model, a variant and a vocabulary size.
+    """
+
+    experiment: Experiment
+
+    @property
+    def models(self) -> list[Trained]:
+        """The models of the section's variants; none without the section."""
+        options = self.experiment.causal_effect
+        if options is None:
+            return []
+        named = options.variants_of(self.experiment.runs)
+        return [one for one in all_trained(self.experiment) if one.variant in named]
+
+    def reach(self, wildcards: Any) -> int:
+        """Return the number of tokens to score on each side of the end of the vocabulary."""
+        options = self.experiment.causal_effect or CausalEffectOptions()
+        return options.reach_at(int(wildcards.size))
+
+    def longer(self, wildcards: Any) -> int:
+        """Return the size of the longer vocabulary."""
+        return int(wildcards.size) + self.reach(wildcards)

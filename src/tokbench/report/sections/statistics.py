@@ -34,6 +34,7 @@ from tokbench.report.sections.rows import (
     split_all,
     told_of_smaller,
 )
+from tokbench.report.sections.token_effects import causal_effects
 from tokbench.report.wording import listed, pluralise, printed, slug, words
 from tokbench.statistics.answers import INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
@@ -100,6 +101,8 @@ def statistics(content: ReportContent) -> Section:
         exhibits += [Heading("bits-of-ngrams", "Bits per byte of n-gram models, pair by pair"), *bits]
     if robust := [*split_all(content, ROBUSTNESS), *split_all(content, ROBUSTNESS_COMPARISONS)]:
         exhibits += [Heading("robustness", "Robustness of segmentations"), *robust]
+    if effects := causal_effects(content):
+        exhibits += [Heading("token-effects", "Causal effect of a token's presence"), *effects]
     beside: list[Exhibit] = [*_scatters(content)]
     for name, make in (
         ("correlations", partial(_correlations, content)),

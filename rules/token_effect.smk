@@ -1,0 +1,45 @@
+from tokbench.workflow.targets import TokenEffects
+
+token_effects = TokenEffects(experiment)
+
+
+rule score_tokens:
+    input:
+        corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
+        model="<results>/models/{model}/{variant}/{size}",
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        longer=collect(
+            "<results>/tokenizers/{of}/{longer}",
+            of=lambda wildcards: [wildcards.variant],
+            longer=token_effects.longer,
+        ),
+    output:
+        "<results>/token_scores/{model}/{variant}/{size}.json",
+    wildcard_constraints:
+        size=r"\d+",
+    log:
+        "<logs>/score_tokens/{model}/{variant}/{size}.log",
+    benchmark:
+        "<benchmarks>/score_tokens/{model}/{variant}/{size}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        inputs=flags,
+        reach=token_effects.reach,
+        corpus=models.corpus,
+        device=models.device,
+        code=fingerprint(
+            "tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.token_scores:score_tokens"
+        ),
+    threads: 1
+    resources:
+        mem_mb=evaluating_memory(models.applying_memory),
+        runtime=extend_on_retry(240),
+        gpu=models.testing_gpus,
+    message:
+        "score the tokens around the end of {wildcards.variant} at {wildcards.size} with {wildcards.model}"
+    shell:
+        "tokbench score_tokens --memory {resources.mem_mb:q} {params.inputs:q} --reach {params.reach:q}"
+        " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
+        " --corpus {params.corpus:q} --device {params.device:q}"
+        " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"

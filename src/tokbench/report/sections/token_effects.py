@@ -1,0 +1,93 @@
+"""Causal effects of tokens: a figure for each model and tokenizer, estimates, and placebo cut-offs."""
+
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.figures import discontinuity
+from tokbench.report.layout import Drawing, Exhibit, NumberSource
+from tokbench.report.sections.rows import path_of, rows, split_all
+from tokbench.report.wording import pluralise, printed, slug
+from tokbench.statistics.token_effects import CUTOFF, KEY, PLACEBO, TOKEN_EFFECT_BINS, TOKEN_EFFECTS, TOKEN_PLACEBOS
+
+
+def causal_effects(content: ReportContent) -> list[Exhibit]:
+    """Return the figures and tables of causal effects; empty without estimates.
+
+    Args:
+        content: content of the report.
+    """
+    frame = content.part(TOKEN_EFFECTS.name)
+    effects = None if frame is None else frame.filter(pl.col("effect").is_not_null())
+    if effects is None or effects.is_empty():
+        return []
+    exhibits: list[Exhibit] = [*_drawings(content, effects)]
+    for which, kind in enumerate((CUTOFF, PLACEBO)):
+        part = effects.filter(kind=kind)
+        for corpus in part["corpus"].unique(maintain_order=True):
+            here = content.read(part.filter(corpus=corpus))
+            exhibits.append(rows(TOKEN_EFFECTS, here, which, corpus=corpus))
+    return [*exhibits, *split_all(content, TOKEN_PLACEBOS)]
+
+
+def _drawings(content: ReportContent, effects: pl.DataFrame) -> list[Drawing]:
+    bins = content.part(TOKEN_EFFECT_BINS.name)
+    found = []
+    for key, part in effects.group_by(*KEY, maintain_order=True):
+        at = dict(zip(KEY, key, strict=True))
+        main = part.filter(kind=CUTOFF, band="").rows(named=True)[0]
+        here = None if bins is None else bins.filter(**at)
+        if here is None or here.is_empty() or at["variant"] not in content.drawn([str(at["variant"])]):
+            continue
+        shown = part.filter(
+            pl.col("bandwidth") == main["bandwidth"], (pl.col("band") == "") | (pl.col("kind") == PLACEBO)
+        )
+        lines = discontinuity.Lines(
+            main["bandwidth"],
+            *(main[f"{side}_{name}"] for side in ("inside", "outside") for name in ("level", "slope")),
+        )
+        draw = partial(
+            discontinuity.draw,
+            [discontinuity.Bin(*row) for row in here.select("first", "last", "tokens", "outcome").iter_rows()],
+            lines,
+            [discontinuity.Effect(*row) for row in shown.select("cutoff", "effect", "low", "high").iter_rows()],
+        )
+        found.append(
+            Drawing(
+                slug("token-effect", *at.values()),
+                _caption(at, main),
+                draw,
+                NumberSource([path_of(TOKEN_EFFECTS), path_of(TOKEN_EFFECT_BINS)]),
+                [str(at["variant"])],
+                _finding(at, main, part.filter(kind=PLACEBO)),
+            )
+        )
+    return found
+
+
+def _caption(at: dict[str, Any], main: dict[str, Any]) -> str:
+    seeds = f", means over {pluralise(main['seeds'], 'seed')}" * (main["seeds"] > 1)
+    return (
+        f"Tokens of {at['variant']} around the end of a vocabulary of {at['size']:,}, under {at['model']}, on the "
+        f"evaluation split of {at['corpus']}. Left: log-probability of a token's characters{seeds}, averaged over "
+        f"neighbouring ranks, and lines through the {main['bandwidth']:,} ranks on each side. The jump is the effect "
+        "of being in the vocabulary. Right: the same estimate at placebo cut-offs, where nothing happens. 95 % "
+        "intervals cover other tokens near the cut-off."
+    )
+
+
+def _finding(at: dict[str, Any], main: dict[str, Any], placebos: pl.DataFrame) -> str:
+    """Return effect, interval and placebos in words."""
+    low, effect, high = (printed(main[name], "real", 2) for name in ("low", "effect", "high"))
+    ratio = printed(main["ratio"], "real", 2)
+    says = (
+        f"Being in the vocabulary of {at['variant']} changes the log-probability of a token's characters by {effect} "
+        f"bits (95 % interval over tokens: {low} to {high}), a ratio of probabilities of {ratio}."
+    )
+    if placebos.height:
+        out = placebos.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
+        says += f" {out} of {pluralise(placebos.height, 'placebo cut-off')} {'have' if out != 1 else 'has'} an interval"
+        says += " that excludes 0."
+    return says

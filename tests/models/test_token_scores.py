@@ -1,0 +1,137 @@
+"""Tokens around the end of a ranked vocabulary: nested vocabularies, occurrences and their scores."""
+
+import math
+import pydoc_data.topics
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tokbench
+from tokbench.config.sections import RANKED
+from tokbench.errors import TokbenchError
+from tokbench.models.evaluation.token_scores import TokenScores, ranked_tokens, score_occurrences
+from tokbench.tokenizer import Tokenizer
+
+Window = tuple[list[int], list[int]]
+TEXT = " ".join(list(pydoc_data.topics.topics.values())[:12])
+SIZES = 700, 1400
+
+
+@cache
+def built(method: str, size: int) -> Tokenizer:
+    return tokbench.build(method, tokbench.count(TEXT), size)
+
+
+@pytest.mark.parametrize("method", RANKED)
+def test_a_vocabulary_begins_every_longer_one(method: str) -> None:
+    """Ids of BPE, WordPiece and GreedTok; the history of Picky BPE, whose removed tokens have no rank."""
+    shorter, longer = (built(method, size).vocabulary for size in SIZES)
+    ranked = ranked_tokens(shorter, longer)
+    assert ranked.ranks.tolist() == list(range(ranked.ranks[0], ranked.ranks[-1] + 1))
+    inside = [longer.tokens[number] for number in ranked.ids[ranked.ranks < 0].tolist()]
+    outside = [longer.tokens[number] for number in ranked.ids[ranked.ranks >= 0].tolist()]
+    if method == "picky_bpe":
+        assert longer.events is not None
+        assert shorter.events is not None
+        assert longer.events[: len(shorter.events)] == shorter.events
+        removed = {event.token for event in longer.events if event.split}
+        assert removed
+        assert not removed & {*inside, *outside}
+        assert set(inside) <= set(shorter.tokens)
+        assert not set(outside) & set(shorter.tokens)
+        made = [event.token for event in longer.events if not event.split]
+        assert [token for token in made if token in {*inside, *outside}] == inside + outside
+    else:
+        assert longer.tokens[: len(shorter)] == shorter.tokens
+        if shorter.continuation is not None and longer.continuation is not None:
+            assert (longer.continuation[: len(shorter)] == shorter.continuation).all()
+        assert ranked.ids.tolist() == list(range(len(longer) - len(ranked.ids), len(longer)))
+        assert (ranked.ids - len(shorter)).tolist() == ranked.ranks.tolist()
+    near = ranked.within(10)
+    assert near.ranks.tolist() == list(range(-10, 10))
+
+
+def test_a_vocabulary_without_a_ranking() -> None:
+    with pytest.raises(TokbenchError, match=r"are not the first of .* needs a construction that ranks its tokens"):
+        ranked_tokens(*(built("unigram", size).vocabulary for size in SIZES))
+    with pytest.raises(TokbenchError, match="adds none to"):
+        ranked_tokens(built("bpe", 700).vocabulary, built("bpe", 700).vocabulary)
+
+
+def surprisal(before: Sequence[int], target: int) -> float:
+    return 1 + (hash((len(before) and before[-1], target)) % 97) / 16
+
+
+def surprisals(batch: Sequence[Window]) -> list[np.ndarray]:
+    """Return nats that depend on a token and the one before it."""
+    found = []
+    for inputs, targets in batch:
+        sequence = [*inputs, targets[-1]]
+        first = len(sequence) - len(targets)
+        found.append(np.array([surprisal(sequence[:place], sequence[place]) for place in range(first, len(sequence))]))
+    return found
+
+
+def by_hand(shorter: Tokenizer, longer: Tokenizer, inside: np.ndarray, documents: Sequence[bytes]) -> TokenScores:
+    """Look for every token of the longer segmentation among the spans of the model's tokens."""
+    rows = len(longer)
+    scores = TokenScores(np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows))
+    for document in documents:
+        own = [shorter.end_of_text, *shorter.encode(document).tolist()]
+        starts, at = {}, 0
+        for place, token in enumerate(own[1:], 1):
+            starts[at] = place
+            at += len(shorter.vocabulary.tokens[token])
+        starts[at] = len(own)
+        at = 0
+        for token in longer.encode(document).tolist():
+            end = at + len(longer.vocabulary.tokens[token])
+            scores.occurrences[token] += 1
+            if at in starts and end in starts and (not inside[token] or starts[end] - starts[at] == 1):
+                scores.scored[token] += 1
+                nats = sum(surprisal(own[:place], own[place]) for place in range(starts[at], starts[end]))
+                scores.bits[token] -= nats / math.log(2)
+            at = end
+    return scores
+
+
+def members(shorter: Tokenizer, longer: Tokenizer) -> np.ndarray:
+    ranked = ranked_tokens(shorter.vocabulary, longer.vocabulary)
+    inside = np.array([len(token) == 1 for token in longer.vocabulary.tokens])
+    inside[ranked.ids[ranked.ranks < 0]] = True
+    return inside
+
+
+@pytest.mark.parametrize("method", RANKED)
+@settings(max_examples=6)
+@given(st.lists(st.integers(0, len(TEXT) - 400), min_size=1, max_size=3), st.integers(2, 9))
+def test_scores_against_spans(method: str, places: list[int], window: int) -> None:
+    from tokbench.models.evaluation.bits_per_byte import TokenWindows
+
+    shorter, longer = (built(method, size) for size in SIZES)
+    documents = [TEXT[place : place + 300].encode() for place in places] + [b""]
+    inside = members(shorter, longer)
+    cut = TokenWindows(window, max(1, window // 2))
+    scores = score_occurrences(surprisals, shorter, longer, inside, documents, cut=cut, batch_size=3)
+    expected = by_hand(shorter, longer, inside, documents)
+    assert scores.occurrences.tolist() == expected.occurrences.tolist()
+    assert scores.scored.tolist() == expected.scored.tolist()
+    assert scores.bits == pytest.approx(expected.bits)
+
+
+@pytest.mark.parametrize(("method", "most"), [("bpe", 0.0), ("greedtok", 0.0), ("picky_bpe", 0.05), ("wordpiece", 0.2)])
+def test_share_of_occurrences_that_are_not_scored(method: str, most: float) -> None:
+    """Longer vocabularies of BPE and GreedTok only join tokens, so every occurrence is scored."""
+    from tokbench.models.evaluation.bits_per_byte import TokenWindows
+
+    shorter, longer = (built(method, size) for size in SIZES)
+    cut = TokenWindows(64, 32)
+    scores = score_occurrences(
+        surprisals, shorter, longer, members(shorter, longer), [TEXT.encode()], cut=cut, batch_size=16
+    )
+    missed = 1 - scores.scored.sum() / scores.occurrences.sum()
+    assert 0 <= missed <= most
