@@ -27,6 +27,7 @@ from tokbench.reference import (
     morphology,
     ngram,
     numbers,
+    other_segmentations,
     parity,
     pathpiece,
     sage,
@@ -96,6 +97,18 @@ def of_bpe_dropout(text: Text) -> Iterator[str]:
     word = max(text.pretokens, key=len)[:8]
     for ids, probability in sorted(segmentation.outcomes(word, text.merges, 0.5).items(), key=lambda way: -way[1]):
         yield f"{probability:.4f} {spelt([text.tokens[index] for index in ids])}"
+
+
+def of_other_segmentations(text: Text) -> Iterator[str]:
+    draws = (number / 2**64 for number in numbers.draws(text.text, 0))
+    for word in dict.fromkeys(text.pretokens):
+        own = [text.tokens[id] for id in segmentation.merge(word, text.merges)]
+        ways = (
+            other_segmentations.characters(word, text.ids),
+            other_segmentations.random(word, text.ids, draws),
+            other_segmentations.digits_right(own, text.ids),
+        )
+        yield f"{shown(word)}: {'; '.join(map(spelt, ways))}"
 
 
 def of_bytespan(text: Text) -> Iterator[str]:
@@ -487,6 +500,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "order": lambda text: (
         shown(text.tokens[place]) for place in numbers.by_bytes(text.tokens, range(256, len(text.tokens)))
     ),
+    "other_segmentations": of_other_segmentations,
     "pathpiece": of_pathpiece,
     "picky_bpe": of_picky_bpe,
     "parity_bpe": of_parity_bpe,

@@ -216,7 +216,9 @@ def evaluate(
     ``bytes_lost`` if the tokenizer may not restore every text. ``bits_per_byte_equal_context`` is measured with equal
     bytes of context for every tokenizer. If the suite requests them, ``one_segmentation`` is the loss from using only
     one segmentation, and ``summed_bits`` are bits per byte summed over the segmentations of a beam. These three are
-    null for a tokenizer of another library, because the bytes of its tokens are unknown.
+    null for a tokenizer of another library, because the bytes of its tokens are unknown. ``other_segmentations`` has
+    documents and questions in other segmentations, if the suite requests them, see
+    :func:`tokbench.models.evaluation.resegmented.measure_resegmented`.
     Everything but ``manifest`` is equal from run to run.
 
     Args:
@@ -258,6 +260,7 @@ def evaluate(
     from tokbench.models.evaluation.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
     from tokbench.models.evaluation.byte_beam import summed_bits
     from tokbench.models.evaluation.coverings import Spellings, drawn_anew
+    from tokbench.models.evaluation.resegmented import measure_resegmented
     from tokbench.models.evaluation.scoring import ScoringLM
     from tokbench.models.evaluation.segmentations import EXCERPT, next_after, one_segmentation
 
@@ -302,18 +305,13 @@ def evaluate(
         settled=tokenizer.last_cut,
         draws=draws,
     )
-    measure = partial(
-        bits_per_byte,
-        model,
-        encode,
-        start=start,
-        batch_size=batch_size,
-        device=device,
-    )
+    measure_with = partial(bits_per_byte, model, start=start, batch_size=batch_size, device=device)
+    measure = partial(measure_with, encode)
     found = evaluate_suite(lm, suite, tasks_folder, limit, partial(measure, cut=TokenWindows(window, window)))
     own = {key: tokenizer.nominal_size for key, name in (names or {}).items() if (key, name) == ("size", OWN)}
     result: dict[str, Any] = {**(names or {}), **own, "suite": suite_name, **found}
     result |= dict.fromkeys(("bits_per_byte", "bits_per_byte_of", *EQUAL_CONTEXT))
+    named, windows = [], None
     if bits_per_byte_documents is not None:
         most = suite.document_bytes
         named = [one._replace(text=before(one.text, most)) if most else one for one in bits_per_byte_documents]
@@ -323,7 +321,8 @@ def evaluate(
         taken = [half[1]]
         if tokens:
             lengths = np.fromiter(map(len, tokens), np.int64)
-            equal = measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1)))
+            windows = ByteWindows(lengths, max(1, window // 2 - 1))
+            equal = measure(documents, cut=windows)
             result |= zip(EQUAL_CONTEXT, equal, strict=True)
             taken.append(equal[1])
         for of in taken:
@@ -340,6 +339,18 @@ def evaluate(
             result["summed_bits"] = spellings and summed_bits(
                 spellings, encode, documents, after, suite.byte_beam, longest=longest
             )
+    if suite.other_segmentations:
+        plain = suite.model_copy(update={"other_segmentations": (), "texts": ()})
+        result["other_segmentations"] = measure_resegmented(
+            tokenizer,
+            suite.other_segmentations,
+            suite.segmentation_seed,
+            lm,
+            lambda other: evaluate_suite(other, plain, tasks_folder, limit),
+            named,
+            measure_with,
+            windows and (windows, result[EQUAL_CONTEXT[1]]),
+        )
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
         "model": str(model_folder),

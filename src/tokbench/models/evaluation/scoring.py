@@ -121,6 +121,10 @@ class ScoringLM(HFLM):
         self.boundaries: dict[str, dict[int, Boundary]] = defaultdict(dict)
         self.truncated_documents: dict[str, set[int]] = defaultdict(set)
 
+    def encode_choices(self, context: str, choices: Sequence[str]) -> EncodedChoices:
+        """Encode the choices after one context, see :func:`tokbench.models.evaluation.coverings.encode_choices`."""
+        return encode_choices(self.encode, context, choices)
+
     def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = True) -> list[tuple[float, bool]]:
         """Return for each request the log-likelihood of its choice in nats, and True if greedy decoding yields the
         choice."""
@@ -131,7 +135,7 @@ class ScoringLM(HFLM):
         scores: dict[int, tuple[float, bool]] = {}
         for (task, document), contexts in questions.items():
             encoded = {
-                context: encode_choices(self.encode, context, [requests[place].args[1] for place in places])
+                context: self.encode_choices(context, [requests[place].args[1] for place in places])
                 for context, places in contexts.items()
             }
             boundary = Boundary(unwritten=None if self.spellings is None else 0.0)

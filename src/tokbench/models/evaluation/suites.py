@@ -5,15 +5,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED
 from tokbench.io.yaml import parse_yaml
-from tokbench.options import Options
+from tokbench.options import Options, Seed
 
 Metric = Literal["acc", "acc_norm"]
 Format = Literal["choices", "schemas", "completions", "mmlu", "winograd", "minimal_pairs"]
+SegmentationKind = Literal["random", "characters", "digits_right"]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 
 
@@ -99,6 +100,23 @@ class SuiteOptions(Options):
     """Number of segmentations, at least 2, that a beam follows through each of some texts of the evaluation split. It
     measures bits per byte with all of them together. 0 for none. It needs up to this number of passes of the model for
     every byte."""
+    other_segmentations: tuple[SegmentationKind, ...] = ()
+    """Other segmentations into the tokenizer's own tokens, in which documents and questions are read again. ``random``:
+    each pre-token in one of all its segmentations, with equal probability; ``characters``: each character a token, or
+    its bytes; ``digits_right``: runs of digits in groups of three from the right. By default none. Each takes as long
+    as the evaluation, or longer, because there are more tokens."""
+    segmentation_seed: Seed = 0
+    """Seed of ``random`` segmentations. They depend on the text, and not on the model."""
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the other segmentations if there are none, so that older recipes stay equal."""
+        written: dict[str, Any] = write(self)
+        if not self.other_segmentations:
+            written.pop("other_segmentations", None)
+            if self.segmentation_seed == 0:
+                written.pop("segmentation_seed", None)
+        return written
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
