@@ -61,6 +61,7 @@ LANGUAGE_MODELS = [
     "models/test_byte_lm",
     "models/test_scoring",
     "models/test_evaluation",
+    "models/test_token_scores",
     "tabulation/test_imported_models",
     "models/test_local_tasks",
     "models/test_translation",

@@ -87,6 +87,7 @@ def test_every_entry_is_bibtex_and_cited() -> None:
 
     named = {key for registry in KINDS for method in registry.methods() for key in method.cites or ()}
     named |= {key for keys in CORPORA.values() for key in keys}
+    named |= {*module.CAUSAL_EFFECT}
     named |= {*module.BOUNDS, *module.NGRAM_MODELS, *module.BYTE_NGRAMS, *module.LANGUAGE_MODELS, *module.TRANSLATIONS}
     assert known().keys() == named, "no entry without a use"
 

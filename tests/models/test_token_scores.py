@@ -4,6 +4,8 @@ import math
 import pydoc_data.topics
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,9 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tokbench
+from tests.support.fake_results import tiny_mpt
 from tokbench.config.sections import RANKED
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.token_scores import TokenScores, ranked_tokens, score_occurrences
+from tokbench.io.json import read_result
+from tokbench.models.evaluation.token_scores import TokenScores, ranked_tokens, score_occurrences, score_tokens
+from tokbench.tabulation.token_scores import token_scores_table
 from tokbench.tokenizer import Tokenizer
 
 Window = tuple[list[int], list[int]]
@@ -135,3 +140,50 @@ def test_share_of_occurrences_that_are_not_scored(method: str, most: float) -> N
     )
     missed = 1 - scores.scored.sum() / scores.occurrences.sum()
     assert 0 <= missed <= most
+
+
+def test_scores_of_a_model(torch: ModuleType, tmp_path: Path) -> None:
+    """The file of a model with random weights against its log-probabilities of a document that fits its window."""
+    sizes = 300, 360
+    shorter, longer = (built("bpe", size) for size in sizes)
+    for name, tokenizer in (("shorter", shorter), ("longer", longer)):
+        tokenizer.save(tmp_path / name)
+    model = tiny_mpt(torch)
+    model.save_pretrained(tmp_path / "model")
+    text = TEXT[:60].encode()
+    folders = (tmp_path / "model", tmp_path / "shorter", tmp_path / "longer")
+    score_tokens(*folders, tmp_path / "scores.json", [text, b""], reach=700, names={"variant": "bpe"}, batch_size=2)
+    content = read_result(tmp_path / "scores.json", "again")
+    assert (content["variant"], content["reach"]) == ("bpe", 700)
+    assert content["rank"] == list(range(256 - sizes[0], sizes[1] - sizes[0]))
+    assert sum(content["occurrences"]) == sum(content["scored"]) > 5
+    own = shorter.encode(text).tolist()
+    with torch.inference_mode():
+        logits = model(input_ids=torch.tensor([[shorter.end_of_text, *own]])).logits[0]
+    logs = logits.double().log_softmax(-1).numpy()
+    nats = [-logs[place, token] for place, token in enumerate(own)]
+    inside = members(shorter, longer)
+    expected = TokenScores(*(np.zeros(len(longer), kind) for kind in (np.int64, np.int64, np.float64)))
+    lengths = [np.array([len(token) for token in one.vocabulary.tokens]) for one in (longer, shorter)]
+    ids = longer.encode(text).astype(np.int64)
+    expected.add(ids, lengths[0][ids].cumsum(), lengths[1][own].cumsum(), np.array(nats), inside)
+    ranked = ranked_tokens(shorter.vocabulary, longer.vocabulary)
+    assert content["bits"] == pytest.approx(expected.bits[ranked.ids].tolist(), abs=1e-3)
+    table = token_scores_table([])
+    assert table.is_empty()
+
+
+def test_mistakes_of_scoring(torch: ModuleType, tmp_path: Path) -> None:
+    for size in SIZES:
+        built("bpe", size).save(tmp_path / str(size))
+    tiny_mpt(torch).save_pretrained(tmp_path / "model")
+    shorter, longer = (tmp_path / str(size) for size in SIZES)
+    for folders, message in (
+        ((tmp_path, shorter, longer), "no config.json of a Hugging Face model"),
+        ((tmp_path / "model", shorter, longer), "vocabulary of 320, but .* has 701 tokens"),
+        ((tmp_path / "model", longer, shorter), "are not the first of"),
+    ):
+        with pytest.raises(TokbenchError, match=message):
+            score_tokens(*folders, tmp_path / "scores.json", [b"a text"], reach=10)
+    with pytest.raises(TokbenchError, match="torch finds no CUDA device"):
+        score_tokens(tmp_path / "model", shorter, longer, tmp_path / "s.json", [b"a"], reach=10, device="cuda:99")

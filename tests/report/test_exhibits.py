@@ -176,6 +176,34 @@ def test_bits_of_models_are_shown_as_differences_from_the_baseline() -> None:
     assert not any(one.name.startswith("bits-diff") for one in drawings(altered(whole(), bits_comparisons=alone)))
 
 
+def test_causal_effects() -> None:
+    """A figure, the estimates at the end of the vocabulary, those at placebo cut-offs, and a count of these."""
+    exhibits = {getattr(one, "name", ""): one for one in statistics.statistics(whole()).exhibits}
+    drawing = exhibits["token-effect-pydoc-bpe-512-tiny-2-seeds"]
+    assert isinstance(drawing, Drawing)
+    assert "a vocabulary of 512, under tiny (2 seeds), on the evaluation split of pydoc" in drawing.caption
+    assert "lines through the 16 ranks on each side" in drawing.caption
+    assert drawing.says.startswith(
+        "Being in the vocabulary of bpe changes the log-probability of a token's characters by "
+    )
+    assert drawing.says.endswith(" of 10 placebo cut-offs have an interval that excludes 0.")
+    for width in (3.3, 6.8):
+        outcomes, effects = drawing.draw(width=width).axes
+        assert outcomes.get_xlim() == effects.get_xlim()
+    estimates, placebos, counts = (
+        exhibits[name] for name in ("token-effects-pydoc", "token-placebo-effects-pydoc", "token-placebos-pydoc")
+    )
+    assert isinstance(estimates, Table)
+    assert isinstance(placebos, Table)
+    assert isinstance(counts, Table)
+    assert estimates.frame["cutoff"].unique().to_list() == [0]
+    assert 0 not in placebos.frame["cutoff"].to_list()
+    assert (estimates.folded, placebos.folded) == (False, True)
+    assert counts.frame["placebos"].to_list() == [10]
+    without = statistics.statistics(altered(whole(), token_effects=None))
+    assert not [one for one in without.exhibits if "token" in getattr(one, "name", "") and "ffect" in one.name]
+
+
 def test_gold_data_are_no_text() -> None:
     """Captions say what was measured: the words of a resource, means over all of them, or a corpus."""
     measures = intrinsic()

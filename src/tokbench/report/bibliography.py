@@ -25,6 +25,7 @@ CORPORA: dict[str, tuple[str, ...]] = {
 """Publications of each source type. Sources of user files have none; a data set of the hub gets a generated entry."""
 BOUNDS = ("tempus2026",)
 NGRAM_MODELS = ("chen1999",)
+CAUSAL_EFFECT = ("lesci2025",)
 BYTE_NGRAMS = ("witten1991",)
 LANGUAGE_MODELS = ("llm_foundry", "lm_evaluation_harness")
 TRANSLATIONS = ("koehn2004", "papineni2002", "popovic2015", "post2018")
@@ -65,6 +66,8 @@ def _cited(experiment: Experiment) -> Iterator[str]:
         yield from LANGUAGE_MODELS
     for family in families_of(*dict.fromkeys(seen)):
         yield from _of(family)
+    if experiment.causal_effect is not None:
+        yield from CAUSAL_EFFECT
     if experiment.ngram_bits is not None:
         yield from NGRAM_MODELS
     if experiment.translations:

@@ -1,7 +1,7 @@
 """Causal effect of a token: how much likelier its characters become when it is in the vocabulary.
 
 Lesci, Meister, Hofmann, Vlachos and Pimentel, "Causal Estimation of Tokenisation Bias" (2025). A construction ranks
-tokens and the vocabulary ends at an arbitrary rank, so tokens just before and just after it are alike but for their
+tokens and the vocabulary ends at an arbitrary rank, so tokens just before and just after it differ in little but their
 presence. The outcome of a token is the mean log-probability of its occurrences, in bits. The effect is the jump of the
 outcome at the end of the vocabulary, see :mod:`tokbench.statistics.discontinuity`. As a ratio of probabilities it is 2
 to the power of the effect. Placebo cut-offs are ranks where nothing happens; effects there should be nil.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from tokbench.report.figures.style import (
     FULL,
@@ -70,7 +71,9 @@ def draw(bins: Sequence[Bin], lines: Lines, effects: Sequence[Effect], *, width:
         panels = figure.subplots(1, 2) if beside else figure.subplots(2, 1)
         _outcomes(figure, panels[0], bins, lines)
         _effects(figure, panels[1], effects)
+        reach = max(abs(end) for one in bins for end in (one.first, one.last))
         for axes in panels:
+            axes.set_xlim(-1.04 * reach, 1.04 * reach)
             axes.axvline(0, color=GREY, lw=0.8, ls=(0, (4, 3)), zorder=0)
             axes.grid(axis="y")
             axes.set_xlabel("rank, from the end of the vocabulary")
@@ -78,8 +81,8 @@ def draw(bins: Sequence[Bin], lines: Lines, effects: Sequence[Effect], *, width:
 
 
 def _outcomes(figure: TooltipFigure, axes: Axes, bins: Sequence[Bin], lines: Lines) -> None:
-    reach = max(abs(end) for one in bins for end in (one.first, one.last))
     axes.axvspan(-lines.bandwidth, lines.bandwidth, color=RULE, alpha=0.45, lw=0, zorder=-1)
+    handles = []
     for name, side, colour, mark in (
         ("in the vocabulary", [one for one in bins if one.first < 0], INSIDE, "o"),
         ("outside", [one for one in bins if one.first >= 0], OUTSIDE, "s"),
@@ -88,8 +91,9 @@ def _outcomes(figure: TooltipFigure, axes: Axes, bins: Sequence[Bin], lines: Lin
         near = [abs(middle) <= lines.bandwidth for middle in middles]
         marks = axes.scatter(
             middles, [one.outcome for one in side], s=9, marker=mark, linewidths=0.8, edgecolors=colour,
-            facecolors=[colour if one else "none" for one in near], label=name,
+            facecolors=[colour if one else "none" for one in near],
         )  # fmt: skip
+        handles.append(Line2D([], [], ls="", marker=mark, ms=3, color=colour, label=name))
         texts = (f"ranks {one.first:,} to {one.last:,}: {one.outcome:.2f} bits, {one.tokens:,} tokens" for one in side)
         figure.add_tooltip(marks, name, *texts)
     ends = -lines.bandwidth, lines.bandwidth
@@ -99,9 +103,8 @@ def _outcomes(figure: TooltipFigure, axes: Axes, bins: Sequence[Bin], lines: Lin
     ):
         axes.plot([end, 0], [level + slope * end, level], color=colour, lw=1.6 * LINE)
     axes.plot([0, 0], levels, color=INK, lw=1.6 * LINE, solid_capstyle="butt")
-    axes.set_xlim(-1.04 * reach, 1.04 * reach)
     axes.set_ylabel("log-probability (bits)")
-    axes.legend(loc="best", handletextpad=0.1, borderpad=0.2)
+    axes.legend(handles=handles, loc="best", handletextpad=0.1, borderpad=0.2)
 
 
 def _effects(figure: TooltipFigure, axes: Axes, effects: Sequence[Effect]) -> None:

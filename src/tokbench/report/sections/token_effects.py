@@ -71,9 +71,9 @@ def _caption(at: dict[str, Any], main: dict[str, Any]) -> str:
     seeds = f", means over {pluralise(main['seeds'], 'seed')}" * (main["seeds"] > 1)
     return (
         f"Tokens of {at['variant']} around the end of a vocabulary of {at['size']:,}, under {at['model']}, on the "
-        f"evaluation split of {at['corpus']}. Left: log-probability of a token's characters{seeds}, averaged over "
+        f"evaluation split of {at['corpus']}. First: log-probability of a token's characters{seeds}, averaged over "
         f"neighbouring ranks, and lines through the {main['bandwidth']:,} ranks on each side. The jump is the effect "
-        "of being in the vocabulary. Right: the same estimate at placebo cut-offs, where nothing happens. 95 % "
+        "of being in the vocabulary. Second: the same estimate at placebo cut-offs, where nothing happens. 95 % "
         "intervals cover other tokens near the cut-off."
     )
 
