@@ -342,6 +342,8 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "task_measures",
         "task_measure_comparisons",
         "measure_power",
+        "perturbed_measures",
+        "perturbed_comparisons",
         "bounds",
         "ngram_bits",
         "ngram_ranks",

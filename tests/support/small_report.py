@@ -17,6 +17,7 @@ from tokbench.statistics.measures import measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
 from tokbench.statistics.ngram_bits import judge_ngram_bits, rank_ngram_bits
 from tokbench.statistics.pairs import compare_pairs, power_table
+from tokbench.statistics.perturbed_answers import compare_perturbed, perturbed_measure_table
 from tokbench.statistics.questions import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.robustness import compare_robustness, robustness_by_kind
@@ -31,7 +32,7 @@ from tokbench.statistics.token_effects import (
     token_placebos,
 )
 from tokbench.tabulation.bounds import BOUNDS
-from tokbench.tabulation.columns import PERTURBED, QUESTION_MEASURES, TOKEN_SCORES
+from tokbench.tabulation.columns import PERTURBED, PERTURBED_ANSWERS, QUESTION_MEASURES, TOKEN_SCORES
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, LEAKAGE, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS, embedding_norms
 from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE
@@ -327,6 +328,8 @@ def made() -> ReportContent:
             "task_measures": task_measure_table(answers_by_seed()),
             "task_measure_comparisons": compare_task_measures(answers_by_seed(), {}),
             "measure_power": measure_power(compare_task_measures(answers_by_seed(), {})),
+            "perturbed_measures": perturbed_measure_table(perturbed_by_seed()),
+            "perturbed_comparisons": compare_perturbed(perturbed_by_seed(), {}),
             "seeds": between_seeds(seeded()),
             "correlations": metric_with_accuracy(measures, scores),
             "metric_correlations": between_metrics(measures),
@@ -400,10 +403,26 @@ def token_effect_frames() -> dict[str, pl.DataFrame]:
     return {"token_effects": effects, "token_effect_bins": token_effect_bins(scores), "token_placebos": placebos}
 
 
+def perturbed_by_seed() -> pl.DataFrame:
+    """Return ten answers of three seeds to each of two tasks under two kinds; later variants lose more."""
+    rows = [
+        {
+            "model": "tiny (3 seeds)", "variant": variant, "size": size, "suite": "offline", "task": task,
+            "kind": kind, "document": document, "group": "", "source_corpus": "books",
+            "source_document": document % 5, "edits": document % 4, "bytes": 20, "clean_correct": document > 2,
+            "correct": (document + seed) % 10 > 2 + place if document % 4 else None, "clean_bits_per_byte": 2.0,
+            "bits_per_byte": 2.1 + 0.1 * place + 0.01 * ((document + seed) % 3) if document % 4 else None, "seed": seed,
+        }
+        for place, variant in enumerate(VARIANTS) for size in SIZES for task in TASKS[:2] for kind in ("swap", "joined")
+        for document in range(10) for seed in range(3)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema={**schema(PERTURBED_ANSWERS), "seed": pl.Int64})
+
+
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
          "convergence", "trained_on", "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power",
          "leakage", "critical_differences", "question_intervals", "question_comparisons", "behind_the_best", "seeds",
-         "task_measures", "task_measure_comparisons", "measure_power",
+         "task_measures", "task_measure_comparisons", "measure_power", "perturbed_measures", "perturbed_comparisons",
          "correlations", "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
          "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
          "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",

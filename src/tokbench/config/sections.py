@@ -31,7 +31,7 @@ from tokbench.options import FILE_OR_FOLDER, Options, VocabularySize
 from tokbench.pretokenization import Setting, schemes
 from tokbench.registry import Registry
 from tokbench.resource import resource_types
-from tokbench.robustness.perturbations import BYTES, KINDS, RATE
+from tokbench.robustness.perturbations import BYTES, KINDS, RATE, known_kinds
 from tokbench.segmentation import segmentations
 from tokbench.statistics.verdicts import DETECT, LEAST
 
@@ -476,10 +476,7 @@ class RobustnessOptions(Options):
     @field_validator("kinds")
     @classmethod
     def _known(cls, names: list[str]) -> list[str]:
-        for name in names:
-            if name not in KINDS:
-                raise ValueError(unknown(name, "kind of perturbation", KINDS))
-        return names
+        return list(known_kinds(names))
 
 
 RANKED = ("bpe", "wordpiece", "greedtok", "picky_bpe")

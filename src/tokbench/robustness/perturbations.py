@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
+from tokbench.errors import unknown
+
 BYTES = 200_000
 """Default number of bytes of text."""
 RATE = 0.1
@@ -201,6 +203,18 @@ KINDS: dict[str, Kind] = {
     "spelt_number": Kind(NUMBERS, spelt, "an integer in English words"),
 }
 """Kinds of perturbations by name, in the order of tables."""
+
+
+def known_kinds(names: Sequence[str]) -> Sequence[str]:
+    """Return names of kinds, for the validation of options.
+
+    Raises:
+        ValueError: a kind is unknown.
+    """
+    for name in names:
+        if name not in KINDS:
+            raise ValueError(unknown(name, "kind of perturbation", KINDS))
+    return names
 
 
 def edits(text: str, kind: str, rate: float, draw: Random) -> Iterator[Edit]:

@@ -15,7 +15,16 @@ from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.verdicts import DETECT, Trainings
-from tokbench.tabulation.columns import BOUNDARIES, PERTURBED, QUESTION_MEASURES, SENTENCES, TEXT, TOKEN_SCORES, TOKENS
+from tokbench.tabulation.columns import (
+    BOUNDARIES,
+    PERTURBED,
+    PERTURBED_ANSWERS,
+    QUESTION_MEASURES,
+    SENTENCES,
+    TEXT,
+    TOKEN_SCORES,
+    TOKENS,
+)
 from tokbench.tabulation.table import Tables, make_tables, require, schema, tables_of
 
 IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
@@ -83,6 +92,12 @@ class StatisticsInputs:
         name. A question's ``source_document`` is the first of its unit. Empty if the tables are of an older version."""
         measures = self._read_newer("answer_measures", schema(QUESTION_MEASURES))
         return with_seeds(name_units(measures, self.units), self._seeds)
+
+    @cached_property
+    def perturbed_by_seed(self) -> pl.DataFrame:
+        """Answers to perturbed questions with a column ``seed``, as ``answers_by_seed``; empty without any."""
+        answers = self._read_newer("perturbed_answers", schema(PERTURBED_ANSWERS))
+        return with_seeds(name_units(answers, self.units), self._seeds)
 
     @cached_property
     def accuracy(self) -> pl.DataFrame:

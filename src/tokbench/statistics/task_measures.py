@@ -9,7 +9,7 @@ seeds and other questions, and tasks are fixed.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -44,6 +44,8 @@ Row = tuple[Any, ...]
 Pair = tuple[str, str]
 Key = tuple[Pair, str]
 """Pair of variants and task; the task is empty for the mean over tasks."""
+FamilyKey = TypeVar("FamilyKey")
+"""Key of a difference in a family of tests."""
 Values = NDArray[np.float64]
 KEY = ("source_corpus", "model", "suite", "size")
 NO_QUESTION, NO_SEED = "no question in common", "no seed in common"
@@ -202,6 +204,17 @@ class QuestionGroup:
         return f"left out, {NO_VALUE}: {', '.join(gone)}" if gone else None
 
 
+def question_cluster() -> pl.Expr:
+    """Return the name of a question's cluster: its group, the document that it is made from, or itself."""
+    return (
+        pl.when(pl.col("group") != "")
+        .then(pl.format("group {} {}", "task", "group"))
+        .when(pl.col("source_document").is_not_null())
+        .then(pl.format("document {}", "source_document"))
+        .otherwise(pl.format("question {} {}", "task", "document"))
+    )
+
+
 def question_groups(answers_by_seed: pl.DataFrame, measure: Measure) -> Iterator[QuestionGroup]:
     """Yield the values of a measure for each corpus, model, suite and size.
 
@@ -210,14 +223,7 @@ def question_groups(answers_by_seed: pl.DataFrame, measure: Measure) -> Iterator
             that differ only in the seed share a name.
         measure: the measure.
     """
-    cluster = (
-        pl.when(pl.col("group") != "")
-        .then(pl.format("group {} {}", "task", "group"))
-        .when(pl.col("source_document").is_not_null())
-        .then(pl.format("document {}", "source_document"))
-        .otherwise(pl.format("question {} {}", "task", "document"))
-    )
-    known = answers_by_seed.with_columns(pl.col(measure.column).cast(pl.Float64), cluster=cluster)
+    known = answers_by_seed.with_columns(pl.col(measure.column).cast(pl.Float64), cluster=question_cluster())
     known = known.drop_nulls(measure.column).sort(*KEY, "variant", "seed")
     for key, part in known.group_by(*KEY, maintain_order=True):
         places = part.select("task", "document", "cluster").unique(["task", "document"], keep="first")
@@ -314,8 +320,8 @@ def _compared(group: QuestionGroup, measure: Measure, pairs: Sequence[Pair], few
             yield _row(group, measure, (pair, ""), None, None, NO_QUESTION)
         found |= {(pair, name): one for name, one in means.items() if one is not None}
     tested = {key: one for key, one in found.items() if one.error is not None and not _undersized(key, group, fewer)}
-    judged = _judged({key: one for key, one in tested.items() if not key[1]}, measure)
-    judged |= _judged({key: one for key, one in tested.items() if key[1]}, measure)
+    judged = judge_family({key: one for key, one in tested.items() if not key[1]}, measure)
+    judged |= judge_family({key: one for key, one in tested.items() if key[1]}, measure)
     for key, one in found.items():
         pair, name = key
         lacking = None if name else group.lacking(group.difference(*pair))
@@ -336,7 +342,9 @@ def _undersized(key: Key, group: QuestionGroup, fewer: Undersized) -> bool:
     return any((name, group.key[-1]) in fewer for name in key[0])
 
 
-def _judged(family: Mapping[Key, TaskEstimate], measure: Measure) -> dict[Key, tuple[Judgement, float | None]]:
+def judge_family(
+    family: Mapping[FamilyKey, TaskEstimate], measure: Measure
+) -> dict[FamilyKey, tuple[Judgement, float | None]]:
     """Return the judgement of each difference of a family, and its p-value after Benjamini and Hochberg's correction.
 
     For ``judge`` a lower value is better, so differences change their sign if the highest value is the best.

@@ -26,7 +26,7 @@ import polars as pl
 from tokbench.kernels.elementary import exponentials_of
 from tokbench.kernels.exact import exact_sum
 from tokbench.tabulation.answers import Result, table_of_results
-from tokbench.tabulation.columns import QUESTION_MEASURES
+from tokbench.tabulation.columns import PERTURBED_ANSWERS, QUESTION_MEASURES
 from tokbench.tabulation.table import TidyTable
 
 PER_BYTE = "acc_norm"
@@ -89,6 +89,39 @@ def answer_measure_table(results: Iterable[Result]) -> pl.DataFrame:
     return table.sort("model", "suite", "size", "variant", "task", "document")
 
 
+def perturbed_answer_table(results: Iterable[Result]) -> pl.DataFrame:
+    """Return the answers to perturbed questions next to those to the clean ones.
+
+    Args:
+        results: see :class:`tokbench.tabulation.answers.Results`. Suites without perturbed questions have no rows.
+
+    Returns:
+        The columns of :data:`PERTURBED`, one row per model, tokenizer, suite, task, kind and question, ordered by
+        model, suite, size, variant and task; kinds and questions keep their order. A question that the kind does not
+        change has no edits and no answer.
+    """
+
+    def rows(result: Result) -> list[tuple[Any, ...]]:
+        corpus = result.whole.get("corpus", "")
+        return [
+            (*result.head.values(), name, kind, *_pair(document, changed.get(document["document"]), corpus))
+            for name, task in result.whole["tasks"].items()
+            for kind, of_kind in task.get("perturbed", {}).get("kinds", {}).items()
+            for changed in [{one["document"]: one for one in of_kind["documents"]}]
+            for document in task["documents"]
+        ]
+
+    table = table_of_results(results, rows, PERTURBED.schema)
+    return table.sort("model", "suite", "size", "variant", "task", maintain_order=True)
+
+
+def _pair(clean: dict[str, Any], perturbed: dict[str, Any] | None, corpus: str) -> tuple[Any, ...]:
+    number, group, source_corpus, source, size, correct, bits, *_ = _measured(clean, False, corpus)
+    after = (None,) * 7 if perturbed is None else _measured(perturbed, False, corpus)
+    edits = 0 if perturbed is None else len(perturbed["edits"])
+    return number, group, source_corpus, source, edits, size, correct, after[5], bits, after[6]
+
+
 def _measured(document: dict[str, Any], by_length: bool, corpus: str) -> tuple[Any, ...]:
     sizes = document.get("bytes")
     scores = document["log_likelihoods"] if sizes is None else document["log_likelihoods"][: len(sizes)]
@@ -121,6 +154,16 @@ ANSWER_MEASURES = TidyTable(
     maker=answer_measure_table,
     takes=("results",),
     keys=("variant", "size", "model", "suite", "task", "document"),
+    command="tabulate",
+    of_models=True,
+)
+PERTURBED = TidyTable(
+    "perturbed_answers",
+    "a question and its perturbation by a kind, asked of a model with a tokenizer",
+    PERTURBED_ANSWERS,
+    maker=perturbed_answer_table,
+    takes=("results",),
+    keys=("variant", "size", "model", "suite", "task", "kind", "document"),
     command="tabulate",
     of_models=True,
 )

@@ -169,6 +169,27 @@ PERTURBED = (
 )
 """Columns of documents with perturbed lines."""
 
+_UNCHANGED = "the perturbation does not change the question"
+_SEVERAL = "several choices are right"
+_BITS = "-log2 of the right choice's probability after the {} question / its bytes"
+PERTURBED_ANSWERS = (
+    MODEL,
+    VARIANT,
+    SIZE,
+    SUITE,
+    TASK,
+    KIND,
+    *QUESTION_MEASURES[5:9],
+    replace(EDITS, definition="units of the question that are changed, such as words with a typo; 0 if it is left out"),
+    Column("bytes", pl.Int64, "bytes of the right choice, with the white space before it", "bytes", empty=_SEVERAL),
+    Column("clean_correct", pl.Boolean, "true if the model prefers a right choice after the clean question"),
+    Column("correct", pl.Boolean, "true if it does after the perturbed question", empty=_UNCHANGED),
+    Column("clean_bits_per_byte", pl.Float64, _BITS.format("clean"), "bits per byte", empty=_SEVERAL),
+    Column("bits_per_byte", pl.Float64, _BITS.format("perturbed"), "bits per byte",
+           empty=f"{_UNCHANGED}, or {_SEVERAL}"),
+)  # fmt: skip
+"""Columns of the answers to perturbed questions, which statistics use."""
+
 
 TOKEN_SCORES = (
     VARIANT,

@@ -247,7 +247,9 @@ DRAWN = {
 INTRINSIC = "intrinsic"
 TESTED = {name: drawn.column for name, drawn in DRAWN.items()} | {INTRINSIC: "value"}
 """The tested column of each table."""
-SUMMED = frozenset({*(drawn.table for drawn in DRAWN.values()), "answer_measures", "tokens_by_document", WORDS})
+SUMMED = frozenset(
+    {*(drawn.table for drawn in DRAWN.values()), "answer_measures", "perturbed_answers", "tokens_by_document", WORDS}
+)
 """Tables of documents, questions and words; their aggregates are compared instead."""
 
 

@@ -83,7 +83,7 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
 
 
 def _outcome(
-    task: "Task", sample: dict[str, Any], metric: str, boundaries: dict[int, Any], kept: Mapping[str, str]
+    task: "Task", sample: dict[str, Any], metric: str, boundaries: Mapping[int, Any], kept: Mapping[str, str]
 ) -> dict[str, Any]:
     scores = [float(response[0]) for response in sample["filtered_resps"]]
     texts = _choices(task, sample)
@@ -209,7 +209,9 @@ def evaluate(
       characters, in bytes (of the scored text, with the white space before the choice) and in tokens (including
       partial ones). Further the straddling choices, the right and the predicted choice, and the outcome. For local
       suites also file, record and group; for offline suites also ``source_document``, the position of the question's
-      document in its source.
+      document in its source;
+    - ``perturbed``, if the suite requests it: see
+      :func:`tokbench.models.evaluation.perturbed_questions.perturbed_outcomes`.
 
     ``texts`` contains the suite's texts in bits per byte. ``bits_per_byte`` is null without documents.
     ``bits_per_byte_of`` has its totals and documents, with their numbers in the source and their languages, and
@@ -340,7 +342,7 @@ def evaluate(
                 spellings, encode, documents, after, suite.byte_beam, longest=longest
             )
     if suite.other_segmentations:
-        plain = suite.model_copy(update={"other_segmentations": (), "texts": ()})
+        plain = suite.model_copy(update={"other_segmentations": (), "texts": (), "perturbed": None})
         result["other_segmentations"] = measure_resegmented(
             tokenizer,
             suite.other_segmentations,
@@ -408,6 +410,8 @@ def evaluate_suite(
     """
     from lm_eval.evaluator import evaluate as run
 
+    from tokbench.models.evaluation.perturbed_questions import perturbed_outcomes
+
     with tempfile.TemporaryDirectory(prefix="tokbench-datasets-") as cache:
         results: dict[str, Any] = {}
         tasks = load_tasks(suite, tasks_folder, cache)
@@ -424,6 +428,10 @@ def evaluate_suite(
                 log_samples=True,
             )["samples"][name]
             results[name] = outcomes(name, task, samples, suite, lm)
+            if suite.perturbed is not None:
+                record = partial(_outcome, task, metric=results[name]["metric"], kept={})
+                asked = name, task, samples, results[name]["metric"]
+                results[name]["perturbed"] = perturbed_outcomes(*asked, suite.perturbed, lm, record)
     return {
         "accuracy": math.fsum(task["accuracy"] for task in results.values()) / len(results),
         "random_baseline": math.fsum(task["random_baseline"] for task in results.values()) / len(results),

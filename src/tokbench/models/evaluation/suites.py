@@ -11,6 +11,7 @@ from tokbench.errors import TokbenchError, unknown
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED
 from tokbench.io.yaml import parse_yaml
 from tokbench.options import Options, Seed
+from tokbench.robustness.perturbations import KINDS, RATE, known_kinds
 
 Metric = Literal["acc", "acc_norm"]
 Format = Literal["choices", "schemas", "completions", "mmlu", "winograd", "minimal_pairs"]
@@ -63,6 +64,22 @@ class LocalTask(Options):
         return text
 
 
+class PerturbedQuestions(Options):
+    """Perturbations of the text of every question, see :mod:`tokbench.models.evaluation.perturbed_questions`."""
+
+    kinds: tuple[str, ...] = Field(default=tuple(KINDS), min_length=1)
+    """Kinds of perturbations. Default: all 20. Every kind takes up to as long as the questions themselves."""
+    rate: float = Field(default=RATE, gt=0, le=1)
+    """Probability that a unit (a word, a space between words, or a number) is changed."""
+    seed: Seed = 0
+    """Seed of the draws."""
+
+    @field_validator("kinds")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(known_kinds(names))
+
+
 class SuiteOptions(Options):
     """A suite of lm-eval tasks."""
 
@@ -108,14 +125,20 @@ class SuiteOptions(Options):
     segmentation_seed: Seed = 0
     """Seed of ``random`` segmentations. They depend on the text, and not on the model."""
 
+    perturbed: PerturbedQuestions | None = None
+    """Ask every question again after perturbations of its text, such as typos. ``{}`` for all kinds. By default
+    questions are asked once."""
+
     @model_serializer(mode="wrap")
     def _without_unused(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the other segmentations if there are none, so that older recipes stay equal."""
+        """Leave out other segmentations and perturbations if there are none, so that older recipes stay equal."""
         written: dict[str, Any] = write(self)
         if not self.other_segmentations:
             written.pop("other_segmentations", None)
             if self.segmentation_seed == 0:
                 written.pop("segmentation_seed", None)
+        if self.perturbed is None:
+            written.pop("perturbed", None)
         return written
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from tokbench.report.layout import Exhibit, Heading, Table
 from tokbench.report.sections.rows import rows
 from tokbench.report.wording import pluralise, printed, slug
 from tokbench.statistics.measure_power import MEASURE_POWER
+from tokbench.statistics.perturbed_answers import PERTURBED_COMPARISONS, PERTURBED_MEASURES
 from tokbench.statistics.task_measures import ACCURACY, TASK_MEASURE_COMPARISONS, TASK_MEASURES
 from tokbench.statistics.verdicts import RANKED_FROM
 from tokbench.tabulation.table import TidyTable
@@ -48,6 +49,50 @@ def answer_measures(content: ReportContent) -> list[Exhibit]:
             if rest is not None and rest.height:
                 exhibits.append(_table(content, table, rest))
     return exhibits
+
+
+def perturbed_answers(content: ReportContent) -> list[Exhibit]:
+    """Return the changes of answers under perturbations of the questions by model and suite, and their comparisons.
+
+    Both are means over tasks. Comparisons are left out if every model was trained once, because nothing is tested.
+
+    Args:
+        content: content of the report.
+    """
+    measures, compared = (content.part(table.name) for table in (PERTURBED_MEASURES, PERTURBED_COMPARISONS))
+    if measures is None:
+        return []
+    exhibits: list[Exhibit] = []
+    for (model, suite), every in measures.filter(task="").group_by("model", "suite", maintain_order=True):
+        part = _of_kinds(every)
+        title = f"Answers of {model} on {suite} to perturbed questions"
+        exhibits.append(Heading(slug("perturbed-answers", str(model), str(suite)), title))
+        exhibits.append(replace(_table(content, PERTURBED_MEASURES, part), finding=largest_change(part)))
+        if compared is not None:
+            rest = compared.filter(pl.col("seeds") > 1, task="", model=model, suite=suite)
+            if rest.height:
+                exhibits.append(_table(content, PERTURBED_COMPARISONS, _of_kinds(rest)))
+    return exhibits
+
+
+def _of_kinds(part: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows without means over kinds, if there is only one kind."""
+    several = part.filter(pl.col("kind") != "")["kind"].n_unique() > 1
+    return part if several else part.filter(pl.col("kind") != "")
+
+
+def largest_change(part: pl.DataFrame) -> str:
+    """Return the kind after which accuracy differs the most from that of the clean questions, over variants and sizes.
+
+    Args:
+        part: rows of :data:`tokbench.statistics.perturbed_answers.PERTURBED_MEASURES` of one model and suite.
+    """
+    accuracy = part.filter(pl.col("kind") != "", measure=ACCURACY.name).drop_nulls("difference")
+    means = accuracy.group_by("kind", maintain_order=True).agg(pl.col("difference").mean())
+    if means.is_empty():
+        return ""
+    kind, mean = means.sort(pl.col("difference").abs(), descending=True, maintain_order=True).row(0)
+    return f"largest mean change of accuracy: {kind}, {printed(100 * mean, 'real', 1)} points"
 
 
 def _table(content: ReportContent, table: TidyTable, part: pl.DataFrame) -> Table:

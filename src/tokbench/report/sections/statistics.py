@@ -12,7 +12,7 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, NumberSource, PrintedColumn, Section, Table
 from tokbench.report.sections import comparisons as model_bits
 from tokbench.report.sections import ngram_bits
-from tokbench.report.sections.answer_measures import answer_measures
+from tokbench.report.sections.answer_measures import answer_measures, perturbed_answers
 from tokbench.report.sections.comparisons import CHOSEN, power_statement, smaller_notes, untested
 from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.downstream import averages, placed, ranked
@@ -89,7 +89,7 @@ def statistics(content: ReportContent) -> Section:
     if intervals or seeds:
         told = listed(["intervals"] * bool(intervals) + ["seeds"] * bool(seeds))
         exhibits += [Heading("accuracy-intervals", f"Accuracy: {told}"), *intervals, *seeds]
-    exhibits += answer_measures(content)
+    exhibits += [*answer_measures(content), *perturbed_answers(content)]
     for name in ("intervals", "power", "critical_differences"):
         if content.part(name) is None:
             missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
