@@ -124,7 +124,6 @@ class SuiteOptions(Options):
     as the evaluation, or longer, because there are more tokens."""
     segmentation_seed: Seed = 0
     """Seed of ``random`` segmentations. They depend on the text, and not on the model."""
-
     perturbed: PerturbedQuestions | None = None
     """Ask every question again after perturbations of its text, such as typos. ``{}`` for all kinds. By default
     questions are asked once."""
