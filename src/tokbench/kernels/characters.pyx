@@ -8,30 +8,15 @@ independent pieces.
 Reference: ``merge_characters`` in :mod:`tokbench.reference.segmentation`.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memmove
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tokbench.kernels.heap cimport sift_down, sift_up
 from tokbench.kernels.limits cimport within
-from tokbench.kernels.pair_table cimport NO_VALUE, Pair, PairTable, slot_of, shift_for, value_of
-from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
+from tokbench.kernels.merge cimport SHORT, MergeTable, merge_long, merge_short
+from tokbench.kernels.pair_table cimport NO_VALUE, Pair, slot_of, shift_for
+from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 import numpy as np
-
-
-cdef enum:
-    SHORT = 64                  # longest piece merged by scanning
-
-
-cdef struct RankedPairs:
-    PairTable rows              # row of a pair
-    const int32_t* ranks        # of each row
-    const int32_t* results      # token that each row makes
-
-
-cdef inline int32_t rank_of(const RankedPairs* pairs, int32_t row) noexcept nogil:
-    return NO_VALUE if row == NO_VALUE else pairs.ranks[row]
 
 
 cdef inline int64_t character_size(const uint8_t* text, int64_t size) noexcept nogil:
@@ -49,90 +34,6 @@ cdef inline int64_t character_size(const uint8_t* text, int64_t size) noexcept n
     return length
 
 
-cdef int64_t join_short(const RankedPairs* pairs, int32_t size, int32_t* ids) noexcept nogil:
-    """Join up to SHORT ids in place; return the number of remaining ids."""
-    cdef int32_t[SHORT] rows        # of the pair that starts at each place
-    cdef int32_t i, best, lowest, rank
-    for i in range(size - 1):
-        rows[i] = value_of(&pairs.rows, ids[i], ids[i + 1])
-    while True:
-        lowest = NO_VALUE
-        best = 0
-        for i in range(size - 1):
-            rank = rank_of(pairs, rows[i])
-            if rank < lowest:
-                lowest = rank
-                best = i
-        if lowest == NO_VALUE:
-            return size
-        ids[best] = pairs.results[rows[best]]
-        size -= 1
-        memmove(&ids[best + 1], &ids[best + 2], (size - best - 1) * sizeof(int32_t))
-        if best + 1 < size:
-            memmove(&rows[best + 1], &rows[best + 2], (size - best - 2) * sizeof(int32_t))
-            rows[best] = value_of(&pairs.rows, ids[best], ids[best + 1])
-        if best:
-            rows[best - 1] = value_of(&pairs.rows, ids[best - 1], ids[best])
-
-
-cdef int64_t join_long(const RankedPairs* pairs, int32_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
-    """Join any number of ids in place; return the number of remaining ids.
-
-    An entry of the heap is a rank and a position. It is outdated if the pair at its position has another rank now.
-    """
-    # Each join removes one entry and adds at most two.
-    cdef int64_t n = size, entries = 0, k
-    cdef uint64_t* heap = <uint64_t*>reserve(scratch, 2 * n * sizeof(uint64_t) + 3 * n * sizeof(int32_t))
-    cdef int32_t* before = <int32_t*>(heap + 2 * n)
-    cdef int32_t* after = before + size
-    cdef int32_t* rows = after + size
-    cdef int32_t i, rank, left, right
-    cdef uint64_t top
-    for i in range(size):
-        before[i] = i - 1
-        after[i] = i + 1
-        rows[i] = value_of(&pairs.rows, ids[i], ids[i + 1]) if i + 1 < size else NO_VALUE
-        if rows[i] != NO_VALUE:
-            heap[entries] = (<uint64_t>pairs.ranks[rows[i]] << 32) | <uint64_t>i
-            entries += 1
-    for k in range(entries // 2 - 1, -1, -1):
-        sift_down(heap, entries, k, heap[k])
-    while entries:
-        top = heap[0]
-        entries -= 1
-        if entries:
-            sift_down(heap, entries, 0, heap[entries])
-        i = <int32_t><uint32_t>top
-        rank = <int32_t>(top >> 32)
-        if rank_of(pairs, rows[i]) != rank:
-            continue
-        right = after[i]
-        ids[i] = pairs.results[rows[i]]
-        rows[right] = NO_VALUE
-        ids[right] = -1
-        after[i] = after[right]
-        right = after[i]
-        rows[i] = NO_VALUE
-        if right < size:
-            before[right] = i
-            rows[i] = value_of(&pairs.rows, ids[i], ids[right])
-            if rows[i] != NO_VALUE:
-                sift_up(heap, entries, (<uint64_t>pairs.ranks[rows[i]] << 32) | <uint64_t>i)
-                entries += 1
-        left = before[i]
-        if left >= 0:
-            rows[left] = value_of(&pairs.rows, ids[left], ids[i])
-            if rows[left] != NO_VALUE:
-                sift_up(heap, entries, (<uint64_t>pairs.ranks[rows[left]] << 32) | <uint64_t>left)
-                entries += 1
-    k = 0
-    for i in range(size):
-        if ids[i] >= 0:
-            ids[k] = ids[i]
-            k += 1
-    return k
-
-
 cdef class CharacterSegmenter(PretokenSegmenter):
     """Segmenter that joins the adjacent pair of the lowest rank, the leftmost first, beginning with characters.
 
@@ -147,10 +48,8 @@ cdef class CharacterSegmenter(PretokenSegmenter):
         ValueError: an argument has another shape, or a rank is negative.
     """
 
-    cdef RankedPairs table
+    cdef MergeTable table
     cdef readonly Trie characters
-    cdef const int32_t* byte_ids
-    cdef const uint8_t* joined
     cdef object arrays
 
     def __init__(
@@ -179,7 +78,7 @@ cdef class CharacterSegmenter(PretokenSegmenter):
         self.arrays = (results, ranks_view, bytes_view, joined_view, slots)
         self.table.rows.pairs = <Pair*>&slots[0, 0]
         self.table.ranks, self.table.results = &ranks_view[0], &results[0]
-        self.byte_ids, self.joined = &bytes_view[0], &joined_view[0]
+        self.table.byte_ids, self.table.joined = &bytes_view[0], &joined_view[0]
         self.characters = characters
         for row in range(<int32_t>rows.shape[0] - 1, -1, -1):
             pair = slot_of(&self.table.rows, rows[row, 0], rows[row, 1])
@@ -193,12 +92,12 @@ cdef class CharacterSegmenter(PretokenSegmenter):
             count = 0
             while True:
                 start += self.begin(text + start, size - start, ids + written, &count)
-                if start == size or not self.joined[(<int32_t>text[start - 1] << 8) | text[start]]:
+                if start == size or not self.table.joined[(<int32_t>text[start - 1] << 8) | text[start]]:
                     break
             if count <= SHORT:
-                written += join_short(&self.table, <int32_t>count, ids + written)
+                written += merge_short(&self.table, <int32_t>count, ids + written)
             else:
-                written += join_long(&self.table, <int32_t>count, ids + written, scratch)
+                written += merge_long(&self.table, <int32_t>count, ids + written, scratch, 0, 0)
         return written
 
     cdef inline int64_t begin(self, const uint8_t* text, int64_t size, int32_t* ids, int64_t* count) noexcept nogil:
@@ -214,6 +113,6 @@ cdef class CharacterSegmenter(PretokenSegmenter):
             count[0] += 1
             return length
         for i in range(length):
-            ids[count[0]] = self.byte_ids[text[i]]
+            ids[count[0]] = self.table.byte_ids[text[i]]
             count[0] += 1
         return length

@@ -35,7 +35,7 @@ cdef int64_t merge_short(
     cdef int64_t nothing = <int64_t>NO_VALUE << 32, best, last
     cdef int32_t i
     for i in range(size - 1):
-        pairs[i] = <int64_t>value_of(&table.ranks, ids[i], ids[i + 1]) << 32 | i
+        pairs[i] = <int64_t>value_of(&table.rows, ids[i], ids[i + 1]) << 32 | i
     while True:
         best = -1
         while True:
@@ -56,9 +56,9 @@ cdef int64_t merge_short(
             pairs[i] = pairs[i + 1] - 1
         i = <int32_t><uint32_t>best
         if i + 1 < size:
-            pairs[i] = <int64_t>value_of(&table.ranks, ids[i], ids[i + 1]) << 32 | i
+            pairs[i] = <int64_t>value_of(&table.rows, ids[i], ids[i + 1]) << 32 | i
         if i:
-            pairs[i - 1] = <int64_t>value_of(&table.ranks, ids[i - 1], ids[i]) << 32 | i - 1
+            pairs[i - 1] = <int64_t>value_of(&table.rows, ids[i - 1], ids[i]) << 32 | i - 1
 
 
 cdef class DropoutSegmenter(MergeSegmenter):

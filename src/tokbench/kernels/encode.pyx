@@ -2,10 +2,7 @@
 # distutils: language = c++
 """Text encoding in one pass: scan, look up, and segment new pre-tokens.
 
-Equal pre-tokens have equal segmentations, so each is segmented once and cached in a hash table (see ``pretoken_key``).
-A slot is half a cache line with up to three ids, and is read and written at once. Longer segmentations, and the bytes
-of pre-tokens longer than a key, are in arenas. The cache is bounded: a full table drops half of its pre-tokens, chosen
-by a bit of their hashes, so that a text which recurs still finds the other half.
+Equal pre-tokens have equal segmentations, so each is segmented once and cached (see ``pretoken_cache``).
 
 Pre-tokens are processed in blocks. The memory for a block is prefetched before the first pre-token is looked up, and
 all new pre-tokens of a block are segmented together.
@@ -13,19 +10,20 @@ all new pre-tokens of a block are segmented together.
 Reference: ``encode`` in :mod:`tokbench.reference.segmentation`.
 """
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
+from cpython.mem cimport PyMem_RawFree
 from cython cimport final
-from cython.view cimport array as carray
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from tokbench.kernels.exceptions cimport ready_to_throw
-from tokbench.kernels.huge cimport want_huge_pages, zeroed
+from tokbench.kernels.id_buffer cimport SMALL, Ids, array_of, make_room
 from tokbench.kernels.limits cimport LONGEST
 from tokbench.kernels.prefetch cimport prefetch
+from tokbench.kernels.pretoken_cache cimport (
+    AT_ONCE, ELSEWHERE, FEW, HALVINGS, Slot, Table, halve, open_table, slot_in, widen
+)
 from tokbench.kernels.pretoken_key cimport INLINE, Key, hash_of, key_of
 from tokbench.kernels.scan cimport Scanner
 from tokbench.kernels.segmenter cimport Piece, PretokenSegmenter, Scratch, place_of, release
@@ -38,31 +36,10 @@ cdef enum:
     SCANNED = 1024              # pre-tokens scanned at once; scanners look ahead farther with more room
     BLOCK = 256                 # pre-tokens looked up at once
     FIRST_BITS = 12
-    FEW = 3                     # maximum number of ids in a slot
-    ELSEWHERE = FEW + 1
-    AT_ONCE = FEW + 1           # int32 values written per slot, including its last field
     LONG = 256                  # pre-tokens of this many bytes or more are not cached
     BYTES_EACH = 32             # arena capacity per cached pre-token: bytes
     IDS_EACH = 8                # and ids
-    SMALL = 1 << 14             # results of up to this many ids are copied, and their memory is used again
-    HALVINGS = 16               # low bits of a hash, used in turn to drop pre-tokens; slots depend on the high bits
     BYTES_PER_UNIQUE = 128      # text bytes per unique pre-token, to estimate the size of the table
-
-
-cdef struct Slot:
-    Key key
-    int32_t[3] ids      # or: start of the ids in their arena, start of the bytes in theirs, and number of ids
-    int32_t tokens      # 0 if the slot is free, ELSEWHERE if the ids are in the arena
-
-
-cdef struct Table:
-    # A hash table with linear probing, at most half full.
-    Slot* slots
-    void* owned
-    int64_t size        # slots, a power of two
-    uint64_t mask
-    int shift           # 64 less the binary logarithm of the size
-    int64_t used
 
 
 cdef struct Text:
@@ -70,97 +47,11 @@ cdef struct Text:
     int64_t size
 
 
-cdef struct Ids:
-    # Growable memory for ids.
-    int32_t* ids
-    int64_t written
-    int64_t room
-
-
 cdef struct Fresh:
     # New pre-tokens of a block, in order, each once.
     int64_t count
     Piece[BLOCK] pieces
     (Slot*)[BLOCK] slots
-
-
-cdef int make_room(Ids* ids, int64_t more) except -1 nogil:
-    """Reserve room for ``more`` ids, and for AT_ONCE more as scratch space."""
-    cdef int64_t room = ids.written + more + AT_ONCE
-    cdef void* memory
-    if room > ids.room:
-        room += room // 4
-        memory = PyMem_RawRealloc(ids.ids, room * sizeof(int32_t))
-        if memory == NULL:
-            raise MemoryError(f"no memory for ids: they take {room * sizeof(int32_t)} bytes")
-        ids.ids = <int32_t*>memory
-        ids.room = room
-        want_huge_pages(memory, room * sizeof(int32_t))
-    return 0
-
-
-cdef void give_back(void* memory) noexcept:
-    PyMem_RawFree(memory)
-
-
-cdef int open_table(Table* table, int bits) except -1 nogil:
-    """Allocate an empty table of 2^bits slots."""
-    table.slots = <Slot*>zeroed((<int64_t>1 << bits) * sizeof(Slot), &table.owned)
-    table.size = <int64_t>1 << bits
-    table.mask = table.size - 1
-    table.shift = 64 - bits
-    table.used = 0
-    return 0
-
-
-cdef inline Slot* slot_in(
-    const Table* table, const vector[uint8_t]* arena, const Key* key, uint64_t place, const uint8_t* text, int64_t length
-) noexcept nogil:
-    """Return the slot of a cached pre-token, or the free slot where it would be stored."""
-    cdef Slot* slot = &table.slots[place]
-    while slot.tokens and not (
-        slot.key.low == key.low
-        and slot.key.high == key.high
-        and (length <= INLINE or memcmp(arena.data() + slot.ids[1], text, length) == 0)
-    ):
-        place = (place + 1) & table.mask
-        slot = &table.slots[place]
-    return slot
-
-
-cdef inline void put(Table* table, const Slot* slot) noexcept nogil:
-    """Copy a slot into a table that does not have its pre-token."""
-    cdef uint64_t place = hash_of(slot.key) >> table.shift
-    while table.slots[place].tokens:
-        place = (place + 1) & table.mask
-    table.slots[place] = slot[0]
-    table.used += 1
-
-
-cdef inline int64_t size_of(Key key) noexcept nogil:
-    """Return the number of bytes of a key's pre-token."""
-    cdef int64_t size = <int64_t>(key.high >> 56)
-    return size if size <= INLINE else <int64_t>(key.high & (<uint64_t>(-1) >> 8))
-
-
-cdef array_of(Ids* ids):
-    """Return the ids as int32 [tokens]. A large array owns their memory; a small one is a copy."""
-    cdef carray owner
-    cdef void* trimmed
-    cdef Py_buffer target
-    if ids.written <= SMALL:
-        array = np.empty(ids.written, np.int32)
-        PyObject_GetBuffer(array, &target, PyBUF_SIMPLE | PyBUF_WRITABLE)
-        memcpy(target.buf, ids.ids, ids.written * sizeof(int32_t))
-        PyBuffer_Release(&target)
-        return array
-    owner = carray((ids.written,), sizeof(int32_t), "i", allocate_buffer=False)
-    trimmed = PyMem_RawRealloc(ids.ids, ids.written * sizeof(int32_t))
-    owner.data = <char*>(trimmed if trimmed != NULL else ids.ids)
-    owner.callback_free_data = give_back
-    ids.ids = NULL
-    ids.room = 0
-    return np.asarray(owner)
 
 
 def document_number(const uint8_t[::1] text not None) -> int:
@@ -291,7 +182,7 @@ cdef class Encoder:
         try:
             with nogil:
                 try:
-                    make_room(&ids, total // 4)
+                    make_room(&ids, total // 4, AT_ONCE)
                     for i in range(n):
                         view = views[i]
                         number = hashed(view.data, view.size) if self.segmenter.placed else 0
@@ -337,7 +228,7 @@ cdef class Encoder:
         with nogil:
             try:
                 if keep:
-                    make_room(ids, (end - start) // 4)
+                    make_room(ids, (end - start) // 4, AT_ONCE)
                 tokens = self.encode_part(data, start, end, data + size, number, ids, keep, &scratch)
             finally:
                 release(&scratch)
@@ -365,7 +256,7 @@ cdef class Encoder:
                 more = max(
                     more, min(end - start, <int64_t>(<double>(ids.written - before) / (start - first) * (end - start)))
                 )
-            make_room(ids, more)
+            make_room(ids, more, AT_ONCE)
             if self.segmenter.placed:
                 for i in range(found):
                     self.cut(data, bounds[i], bounds[i + 1], place_of(document, bounds[i]), ids, scratch)
@@ -409,7 +300,9 @@ cdef class Encoder:
         cdef int32_t* written
         cdef int shift
         if self.full:
-            self.halve()
+            halve(&self.table, self.arena, self.id_arena, self.halvings)
+            self.halvings = (self.halvings + 1) % HALVINGS
+            self.full = False
         self.expect(self.table.used + BLOCK)
         slots, shift = self.table.slots, self.table.shift
         for i in range(n):
@@ -476,6 +369,10 @@ cdef class Encoder:
                 self.recall(slots[i], ids)
         return 0
 
+    cdef inline int expect(self, int64_t pretokens) except -1 nogil:
+        """Grow the table for a number of pre-tokens, at most the maximum of the cache."""
+        return widen(&self.table, 2 * min(pretokens, self.most + BLOCK))
+
     cdef inline void recall(self, const Slot* slot, Ids* ids) noexcept nogil:
         """Write the ids of a cached pre-token."""
         if slot.tokens <= FEW:
@@ -531,63 +428,4 @@ cdef class Encoder:
             or <int64_t>self.arena.size() >= self.most * BYTES_EACH
             or <int64_t>self.id_arena.size() >= self.most * IDS_EACH
         )
-        return 0
-
-    cdef inline int expect(self, int64_t pretokens) except -1 nogil:
-        """Grow the table for a number of pre-tokens, at most the maximum of the cache."""
-        if 2 * min(pretokens, self.most + BLOCK) > self.table.size:
-            self.grow(2 * min(pretokens, self.most + BLOCK))
-        return 0
-
-    cdef int grow(self, int64_t slots) except -1 nogil:
-        cdef Table wider
-        cdef int64_t i
-        cdef int bits = 64 - self.table.shift
-        while <int64_t>1 << bits < slots:
-            bits += 1
-        open_table(&wider, bits)
-        for i in range(self.table.size if self.table.used else 0):
-            if self.table.slots[i].tokens:
-                put(&wider, &self.table.slots[i])
-        PyMem_RawFree(self.table.owned)
-        self.table = wider
-        return 0
-
-    cdef int halve(self) except -1 nogil:
-        """Keep the pre-tokens whose hash has a certain bit set; a different bit each time."""
-        cdef Table table
-        cdef vector[uint8_t] arena
-        cdef vector[int32_t] id_arena
-        cdef Slot slot
-        cdef int64_t i, start
-        open_table(&table, 64 - self.table.shift)
-        try:
-            arena.reserve(self.arena.size() // 2)
-            id_arena.reserve(self.id_arena.size() // 2)
-            for i in range(self.table.size):
-                slot = self.table.slots[i]
-                if not slot.tokens or not hash_of(slot.key) >> self.halvings & 1:
-                    continue
-                if slot.tokens == ELSEWHERE:
-                    start = slot.ids[0]
-                    slot.ids[0] = <int32_t>id_arena.size()
-                    id_arena.insert(
-                        id_arena.end(), self.id_arena.data() + start, self.id_arena.data() + start + slot.ids[2]
-                    )
-                    if size_of(slot.key) > INLINE:
-                        start = slot.ids[1]
-                        slot.ids[1] = <int32_t>arena.size()
-                        arena.insert(
-                            arena.end(), self.arena.data() + start, self.arena.data() + start + size_of(slot.key)
-                        )
-                put(&table, &slot)
-            PyMem_RawFree(self.table.owned)
-            self.table = table
-            table.owned = NULL
-            self.arena.swap(arena)
-            self.id_arena.swap(id_arena)
-            self.halvings = (self.halvings + 1) % HALVINGS
-            self.full = False
-        finally:
-            PyMem_RawFree(table.owned)
         return 0

@@ -26,16 +26,21 @@ import numpy as np
 
 
 cdef enum:
-    SHORT = 64                  # longest piece merged by scanning
     LANES = 8                   # short pre-tokens merged in parallel
+
+
+cdef inline int32_t rank_of(const MergeTable* table, int32_t row) noexcept nogil:
+    return NO_VALUE if row == NO_VALUE else table.ranks[row]
 
 
 cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) noexcept nogil:
     """Merge up to SHORT ids in place; return the number of remaining ids."""
-    cdef int32_t ranks[SHORT]       # of the pair that starts at each place; the last place starts none
+    cdef int32_t rows[SHORT]        # of the pair that starts at each place; the last place starts none
+    cdef int32_t ranks[SHORT]
     cdef int32_t i, best, lowest
     for i in range(size - 1):
-        ranks[i] = value_of(&table.ranks, ids[i], ids[i + 1])
+        rows[i] = value_of(&table.rows, ids[i], ids[i + 1])
+        ranks[i] = rank_of(table, rows[i])
     while True:
         lowest = NO_VALUE
         best = 0
@@ -45,14 +50,17 @@ cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) no
                 best = i
         if lowest == NO_VALUE:
             return size
-        ids[best] = table.results[lowest]
+        ids[best] = table.results[rows[best]]
         size -= 1
         memmove(&ids[best + 1], &ids[best + 2], (size - best - 1) * sizeof(int32_t))
         if best + 1 < size:
+            memmove(&rows[best + 1], &rows[best + 2], (size - best - 2) * sizeof(int32_t))
             memmove(&ranks[best + 1], &ranks[best + 2], (size - best - 2) * sizeof(int32_t))
-            ranks[best] = value_of(&table.ranks, ids[best], ids[best + 1])
+            rows[best] = value_of(&table.rows, ids[best], ids[best + 1])
+            ranks[best] = rank_of(table, rows[best])
         if best:
-            ranks[best - 1] = value_of(&table.ranks, ids[best - 1], ids[best])
+            rows[best - 1] = value_of(&table.rows, ids[best - 1], ids[best])
+            ranks[best - 1] = rank_of(table, rows[best - 1])
 
 
 cdef int64_t merge_long(
@@ -60,9 +68,8 @@ cdef int64_t merge_long(
 ) except -1 nogil:
     """Merge any number of ids in place; return the number of remaining ids.
 
-    Each position stores the rank of the pair that starts there, which separates live heap entries from stale ones. This
-    is unambiguous: tokens only grow, so a position never has the same rank twice for two results, and two pairs of one
-    result are interchangeable. Dropped entries wait until the next merge and are pushed again after it.
+    An entry of the heap is a rank and a position. It is outdated if the pair at its position has another rank now.
+    Dropped entries wait until the next merge and are pushed again after it.
     """
     # Each merge removes one entry and adds at most two, so there are at most 2 (size - 1) entries. Waiting entries have
     # distinct positions.
@@ -71,16 +78,16 @@ cdef int64_t merge_long(
     cdef uint64_t* waiting = heap + 2 * n
     cdef int32_t* before = <int32_t*>(heap + longs)
     cdef int32_t* after = before + size
-    cdef int32_t* ranks = after + size
+    cdef int32_t* rows = after + size
     cdef int32_t i, rank, left, right
     cdef int64_t entries = 0, waits = 0, k
     cdef uint64_t top
     for i in range(size):
         before[i] = i - 1
         after[i] = i + 1
-        ranks[i] = value_of(&table.ranks, ids[i], ids[i + 1]) if i + 1 < size else NO_VALUE
-        if ranks[i] != NO_VALUE:
-            heap[entries] = (<uint64_t>ranks[i] << 32) | <uint64_t>i
+        rows[i] = value_of(&table.rows, ids[i], ids[i + 1]) if i + 1 < size else NO_VALUE
+        if rows[i] != NO_VALUE:
+            heap[entries] = (<uint64_t>table.ranks[rows[i]] << 32) | <uint64_t>i
             entries += 1
     for k in range(entries // 2 - 1, -1, -1):
         sift_down(heap, entries, k, heap[k])
@@ -91,7 +98,7 @@ cdef int64_t merge_long(
             sift_down(heap, entries, 0, heap[entries])
         i = <int32_t><uint32_t>top
         rank = <int32_t>(top >> 32)
-        if ranks[i] != rank:
+        if rank_of(table, rows[i]) != rank:
             continue
         if dropped and drops(&state, dropped):
             waiting[waits] = top
@@ -102,23 +109,23 @@ cdef int64_t merge_long(
             sift_up(heap, entries, waiting[waits])
             entries += 1
         right = after[i]
-        ids[i] = table.results[rank]
-        ranks[right] = NO_VALUE
+        ids[i] = table.results[rows[i]]
+        rows[right] = NO_VALUE
         ids[right] = -1
         after[i] = after[right]
         right = after[i]
-        ranks[i] = NO_VALUE
+        rows[i] = NO_VALUE
         if right < size:
             before[right] = i
-            ranks[i] = value_of(&table.ranks, ids[i], ids[right])
-            if ranks[i] != NO_VALUE:
-                sift_up(heap, entries, (<uint64_t>ranks[i] << 32) | <uint64_t>i)
+            rows[i] = value_of(&table.rows, ids[i], ids[right])
+            if rows[i] != NO_VALUE:
+                sift_up(heap, entries, (<uint64_t>table.ranks[rows[i]] << 32) | <uint64_t>i)
                 entries += 1
         left = before[i]
         if left >= 0:
-            ranks[left] = value_of(&table.ranks, ids[left], ids[i])
-            if ranks[left] != NO_VALUE:
-                sift_up(heap, entries, (<uint64_t>ranks[left] << 32) | <uint64_t>left)
+            rows[left] = value_of(&table.rows, ids[left], ids[i])
+            if rows[left] != NO_VALUE:
+                sift_up(heap, entries, (<uint64_t>table.ranks[rows[left]] << 32) | <uint64_t>left)
                 entries += 1
     k = 0
     for i in range(size):
@@ -158,7 +165,7 @@ cdef class MergeSegmenter(PretokenSegmenter):
         cdef int32_t rank
         cdef Pair* pair
         cdef int32_t[:, ::1] pairs
-        cdef int32_t[::1] results
+        cdef int32_t[::1] results, ranks
         if bytes_view.shape[0] != 256 or joined_view.shape[0] != 65536:
             raise ValueError("byte_ids must have 256 entries and joined 65536")
         within(rows.shape[0], "merges")
@@ -167,30 +174,31 @@ cdef class MergeSegmenter(PretokenSegmenter):
             if np.min(results) < 0:
                 raise ValueError("a result that is a rank must not be below 0")
             results = np.arange(np.max(results) + 1, dtype=np.int32)
-        self.arrays = (results, bytes_view, joined_view)
-        self.table.results = &results[0]
+        ranks = np.arange(results.shape[0], dtype=np.int32)
+        self.arrays = (results, ranks, bytes_view, joined_view)
+        self.table.results, self.table.ranks = &results[0], &ranks[0]
         self.table.byte_ids = &bytes_view[0]
         self.table.joined = &joined_view[0]
         self.derivations = Derivations(rows, bytes_view, by_result) if derive else None
         if self.derivations is not None and self.derivations.complete:
             self.abreast = Abreast(self.derivations)
             return
-        self.table.ranks.shift = shift_for(rows.shape[0])
-        pairs = np.full((<int64_t>1 << (64 - self.table.ranks.shift), 3), [-1, -1, NO_VALUE], np.int32)
+        self.table.rows.shift = shift_for(rows.shape[0])
+        pairs = np.full((<int64_t>1 << (64 - self.table.rows.shift), 3), [-1, -1, NO_VALUE], np.int32)
         self.arrays += (pairs,)
-        self.table.ranks.pairs = <Pair*>&pairs[0, 0]
+        self.table.rows.pairs = <Pair*>&pairs[0, 0]
         for rank in range(rows.shape[0] - 1, -1, -1):
-            pair = slot_of(&self.table.ranks, rows[rank, 0], rows[rank, 1])
+            pair = slot_of(&self.table.rows, rows[rank, 0], rows[rank, 1])
             pair.left, pair.right = rows[rank, 0], rows[rank, 1]
             pair.value = rows[rank, 2] if by_result else rank
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
-        if self.table.ranks.pairs == NULL:
+        if self.table.rows.pairs == NULL:
             return cut_derived(&self.derivations.view, text, size, ids, scratch)
         return self.replay(text, size, ids, scratch)
 
     cdef int64_t cut_all(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil:
-        if self.table.ranks.pairs != NULL or not self.abreast.complete:
+        if self.table.rows.pairs != NULL or not self.abreast.complete:
             return PretokenSegmenter.cut_all(self, pieces, n, ids, scratch)
         return self.cut_abreast(pieces, n, ids, scratch)
 
