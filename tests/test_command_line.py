@@ -405,7 +405,10 @@ REFERENCES = set(DEMONSTRATIONS)
 MODULES = {path.stem for path in (REFERENCE_ROOT / "reference").glob("*.py") if not path.stem.startswith("__")}
 LINKING = [
     path
-    for folder in ("kernels", "construction", "segmentation", "metric", "pretokenization")
+    for folder in (
+        *("kernels", "construction", "segmentation", "metric", "pretokenization", "statistics"),
+        "models/evaluation",
+    )
     for path in (REFERENCE_ROOT / folder).glob("*.py*")
 ]
 
