@@ -108,11 +108,11 @@ def _causal_effect(experiment: Experiment) -> Iterator[str]:
     options = experiment.causal_effect
     if options is None:
         return
-    run = list(dict.fromkeys(name for run in experiment.runs for name in run.variants))
-    if not run:
+    trained = list(dict.fromkeys(name for run in experiment.runs for name in run.variants))
+    if not trained:
         yield "causal_effect: needs language models; add runs, or remove this key"
-    yield from unknown_names("causal_effect.variants", "variant of runs", options.variants or [], run)
-    named = [name for name in options.variants_of(experiment.runs) if name in run and name in experiment.variants]
+    yield from unknown_names("causal_effect.variants", "variant of runs", options.variants or [], trained)
+    named = [name for name in options.variants_of(experiment.runs) if name in trained and name in experiment.variants]
     for name in named:
         method = experiment.built[name].construction.method if name in experiment.built else None
         if method not in RANKED:
@@ -122,7 +122,8 @@ def _causal_effect(experiment: Experiment) -> Iterator[str]:
                 f"{', '.join(RANKED[:-1])} or {RANKED[-1]}"
             )
             continue
-        for size in dict.fromkeys(s for run in experiment.runs for s in experiment.sizes_in(run, name)):
+        runs = [run for run in experiment.runs if name in run.variants]
+        for size in dict.fromkeys(size for run in runs for size in experiment.sizes_in(run, name)):
             learned = int(size) - constructions[str(method)].alphabet
             least = 2 * options.bandwidth if options.bandwidth else 16
             if options.reach is not None and options.reach > learned:
