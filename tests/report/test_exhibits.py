@@ -186,6 +186,7 @@ def test_causal_effects() -> None:
     assert drawing.says.startswith(
         "Being in the vocabulary of bpe changes the log-probability of a token's characters by "
     )
+    assert "(95 % interval over tokens and seeds: 1." in drawing.says
     assert drawing.says.endswith(" of 10 placebo cut-offs have an interval that excludes 0.")
     for width in (3.3, 6.8):
         outcomes, effects = drawing.draw(width=width).axes

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from tokbench.reference import discontinuity as reference
 from tokbench.statistics.discontinuity import jump, placebo_cutoffs
@@ -106,6 +107,13 @@ def test_effects_over_seeds() -> None:
     of_cutoff = singles.filter(kind=CUTOFF, bandwidth=16, band="")
     assert of_cutoff["effect"].mean() == pytest.approx(main["effect"])
     assert main["seed_low"] < main["effect"] < main["seed_high"]
+    effects = of_cutoff["effect"].to_numpy()
+    variances = [main["error"] ** 2, effects.var(ddof=1) / 3]
+    degrees = sum(variances) ** 2 / (variances[0] ** 2 / 28 + variances[1] ** 2 / 2)
+    half = stdtrit(degrees, 0.975) * sum(variances) ** 0.5
+    assert (main["both_low"], main["both_high"]) == pytest.approx((main["effect"] - half, main["effect"] + half))
+    half = stdtrit(2, 0.975) * variances[1] ** 0.5
+    assert (main["seed_low"], main["seed_high"]) == pytest.approx((main["effect"] - half, main["effect"] + half))
     assert made.filter(kind=CUTOFF, band="")["bandwidth"].to_list() == [16, 8, 32]
     assert made.filter(kind=PLACEBO).height == 10
     assert singles.height == 3 * made.drop_nulls("effect").height
@@ -133,7 +141,7 @@ def test_bands_divide_the_tokens_near_the_cut_off() -> None:
 
 def test_one_seed_has_no_interval_over_seeds() -> None:
     main = token_effects(scores(1.5, seeds=1)).row(0, named=True)
-    assert main["seed_low"] is None
+    assert (main["seed_low"], main["both_low"]) == (None, None)
     assert main["low"] is not None
     assert main["reason"]
 

@@ -80,11 +80,14 @@ def _caption(at: dict[str, Any], main: dict[str, Any]) -> str:
 
 def _finding(at: dict[str, Any], main: dict[str, Any], placebos: pl.DataFrame) -> str:
     """Return effect, interval and placebos in words."""
-    low, effect, high = (printed(main[name], "real", 2) for name in ("low", "effect", "high"))
+    ends, over = (
+        (("low", "high"), "tokens") if main["both_low"] is None else (("both_low", "both_high"), "tokens and seeds")
+    )
+    effect, low, high = (printed(main[name], "real", 2) for name in ("effect", *ends))
     ratio = printed(main["ratio"], "real", 2)
     says = (
         f"Being in the vocabulary of {at['variant']} changes the log-probability of a token's characters by {effect} "
-        f"bits (95 % interval over tokens: {low} to {high}), a ratio of probabilities of {ratio}."
+        f"bits (95 % interval over {over}: {low} to {high}), a ratio of probabilities of {ratio}."
     )
     if placebos.height:
         out = placebos.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
