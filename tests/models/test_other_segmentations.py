@@ -1,6 +1,7 @@
 """Other segmentations into the tokens of a vocabulary: against plain Python, and read by models of known
 probabilities."""
 
+import json
 import math
 from collections import Counter
 from itertools import pairwise
@@ -10,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +25,15 @@ from tokbench.models.evaluation.other_segmentations import NO_TEXT, NORMALIZED, 
 from tokbench.models.evaluation.suites import SuiteOptions, named_suite
 from tokbench.reference import other_segmentations as twin
 from tokbench.reference.segmentation import every_segmentation
+from tokbench.statistics.segmentations import compare_segmentation_losses, segmentation_losses
+from tokbench.tabulation.answers import Results
+from tokbench.tabulation.segmentations import (
+    SEGMENTED_DOCUMENTS,
+    SEGMENTED_QUESTIONS,
+    segmented_documents_table,
+    segmented_questions_table,
+    segmented_texts_table,
+)
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -293,6 +304,93 @@ def test_evaluation_with_other_segmentations(torch: ModuleType, offline_tasks: P
             for question, before in zip(task["documents"], asked_before, strict=True):
                 assert question["bytes"] == before["bytes"]
                 assert question["log_likelihoods"] != before["log_likelihoods"]
+
+
+def written(folder: Path, model: str, shift: float, reason: str | None = None) -> Path:
+    """Write a result of two documents and three questions; ``shift`` is added to the bits of the other segmentation."""
+
+    def question(number: int, right: float) -> dict[str, Any]:
+        scores = [-right * math.log(2), -3 * math.log(2)]
+        return {"document": number, "log_likelihoods": scores, "bytes": [2, 2], "gold": 0, "correct": right < 3,
+                "source_document": number % 2}  # fmt: skip
+
+    documents = [
+        {"document": number, "language": "en", "bytes": 10, "own_bits": 20.0, "bits": 20 + shift + number,
+         "own_tokens": 4, "tokens": 9}
+        for number in range(2)
+    ]  # fmt: skip
+    task = {"metric": "acc", "n": 2, "left_out": 1, "longer_documents": 1, "truncated_documents": 0,
+            "documents": [question(0, 2 + shift), question(2, 2.0)]}  # fmt: skip
+    kinds: dict[str, Any] = {
+        "random": {"reason": None, "documents": documents, "documents_left_out": 3, "tasks": {"words": task}},
+        "digits_right": {"reason": NO_TEXT, "documents": [], "documents_left_out": 5, "tasks": {}},
+    }
+    result = {"model": model, "variant": "bpe", "size": 300, "suite": "offline", "corpus": "novels", "texts": {},
+              "tasks": {"words": {"documents": [question(number, 1.0) for number in range(3)]}},
+              "other_segmentations": kinds}  # fmt: skip
+    path = folder / f"{model}.json"
+    path.write_text(json.dumps(result))
+    return path
+
+
+def test_tables_and_losses_by_hand(tmp_path: Path) -> None:
+    results = Results([written(tmp_path, "tiny", 1.0), written(tmp_path, "twin", 1.0)])
+    documents, questions = segmented_documents_table(results), segmented_questions_table(results)
+    assert len(documents) == len(questions) == 4
+    [row, *_] = segmented_texts_table(results).rows(named=True)
+    assert (row["segmentation"], row["reason"], row["tokens_ratio"]) == ("digits_right", NO_TEXT, None)
+    [*_, row] = segmented_texts_table(results).rows(named=True)
+    assert row["tokens_ratio"] == 9 / 4
+    assert (row["documents"], row["documents_left_out"]) == (2, 3)
+    assert (row["questions"], row["questions_left_out"], row["longer"]) == (2, 1, 1)
+    unseeded = pl.lit(None, pl.Int64)
+    losses = segmentation_losses(
+        *(frame.filter(model="tiny").with_columns(seed=unseeded) for frame in (documents, questions))
+    )
+    found = {(row["measure"], row["task"]): row for row in losses.rows(named=True)}
+    bits = found["bits_per_byte", ""]
+    assert (bits["own"], bits["other"], bits["loss"]) == pytest.approx((2, 2.15, 0.15))
+    assert bits["high"] - bits["loss"] == pytest.approx(12.7062 * 0.05, rel=1e-4), "Student's t of one degree"
+    assert (bits["texts"], bits["seeds"]) == (2, 1)
+    accuracy = found["accuracy", "words"]
+    assert (accuracy["own"], accuracy["other"], accuracy["loss"]) == (1, 0.5, 0.5), "of the two changed questions"
+    answers = found["answer_bits_per_byte", ""]
+    assert (answers["own"], answers["other"], answers["loss"]) == pytest.approx((0.5, 1.25, 0.75))
+    assert accuracy["reason"].startswith("one cluster")
+
+
+def test_comparisons_of_losses_over_seeds(tmp_path: Path) -> None:
+    """The loss of b is larger by 0.1 bits per byte with each of three seeds; one training has no verdict."""
+    documents = pl.DataFrame(
+        [
+            ("tiny", variant, 300, "offline", "novels", "random", number, "en", 100, 200.0,
+             200.0 + 10 * (variant == "b") + 3 * (seed * number % 3), 30, 60, seed)
+            for variant in "ab" for number in range(4) for seed in range(3)
+        ],
+        schema={**SEGMENTED_DOCUMENTS.schema, "seed": pl.Int64}, orient="row",
+    )  # fmt: skip
+    questions = pl.DataFrame(
+        [
+            ("tiny", variant, 300, "offline", "random", "words", number, "", "novels", number, True, variant == "a",
+             1.0, 1.1 + 0.2 * (variant == "b"), seed)
+            for variant in "ab" for number in range(5) for seed in range(3)
+        ],
+        schema={**SEGMENTED_QUESTIONS.schema, "seed": pl.Int64}, orient="row",
+    )  # fmt: skip
+    compared = compare_segmentation_losses(documents, questions, {})
+    rows = {(row["measure"], row["task"]): row for row in compared.rows(named=True)}
+    bits = rows["bits_per_byte", ""]
+    assert (bits["difference"], bits["verdict"], bits["texts"]) == (pytest.approx(-0.1), "better", 4)
+    assert bits["low"] <= bits["difference"] <= bits["high"] < 0
+    assert rows["accuracy", "words"]["difference"] == -1
+    assert rows["answer_bits_per_byte", ""]["difference"] == pytest.approx(-0.2)
+    losses = segmentation_losses(documents, questions).filter(measure="bits_per_byte")
+    assert losses["loss"].to_list() == pytest.approx([0.015, 0.115])
+    once = compare_segmentation_losses(documents.filter(seed=0), questions.filter(seed=0), {})
+    assert set(once["verdict"]) == {"not tested"}
+    empty = compare_segmentation_losses(documents.clear(), questions.clear(), {})
+    assert empty.is_empty()
+    assert segmentation_losses(documents.clear(), questions.clear()).is_empty()
 
 
 def test_options_of_a_suite() -> None:

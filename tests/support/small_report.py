@@ -24,6 +24,7 @@ from tokbench.statistics.robustness import compare_robustness, robustness_by_kin
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
+from tokbench.statistics.segmentations import compare_segmentation_losses, segmentation_losses
 from tokbench.statistics.task_measures import compare_task_measures, task_measure_table
 from tokbench.statistics.token_effects import (
     token_effect_bins,
@@ -32,11 +33,19 @@ from tokbench.statistics.token_effects import (
     token_placebos,
 )
 from tokbench.tabulation.bounds import BOUNDS
-from tokbench.tabulation.columns import PERTURBED, PERTURBED_ANSWERS, QUESTION_MEASURES, TOKEN_SCORES
+from tokbench.tabulation.columns import (
+    PERTURBED,
+    PERTURBED_ANSWERS,
+    QUESTION_MEASURES,
+    SEGMENTED_DOCUMENTS_COLUMNS,
+    SEGMENTED_QUESTIONS_COLUMNS,
+    TOKEN_SCORES,
+)
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, LEAKAGE, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS, embedding_norms
 from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+from tokbench.tabulation.segmentations import SEGMENTED_TEXTS
 from tokbench.tabulation.table import schema, tables_of
 
 DECLARED = tables_of("tabulate", "analyse")
@@ -286,6 +295,7 @@ def made() -> ReportContent:
                 ]
             ),
             **robustness_frames(),
+            **segmentation_frames(),
             **token_effect_frames(),
             "summed_bits": pl.DataFrame(
                 [
@@ -389,6 +399,31 @@ def robustness_frames() -> dict[str, pl.DataFrame]:
     return {"robustness": robustness_by_kind(documents), "robustness_comparisons": compare_robustness(documents, {})}
 
 
+def segmentation_frames() -> dict[str, pl.DataFrame]:
+    """Return the statistics of two segmentations of three documents and four questions, by three seeds."""
+    heads = [("tiny (3 seeds)", variant, 512, "offline") for variant in VARIANTS]
+    kinds = ("random", "characters")
+    documents = [
+        (*head, "pydoc", kind, document, "en", 100, 200.0, 230.0 + 7 * place + 3 * (seed * document % 3), 30, 60, seed)
+        for place, head in enumerate(heads) for kind in kinds for document in range(3) for seed in range(3)
+    ]  # fmt: skip
+    questions = [
+        (*head, kind, "last_word", document, "", "pydoc", document, True, (document + place + seed) % 3 > 0, 2.0,
+         2.2 + 0.1 * place + 0.01 * ((document + place) * (seed + 1) % 5), seed)
+        for place, head in enumerate(heads) for kind in kinds for document in range(4) for seed in range(3)
+    ]  # fmt: skip
+    inputs = [
+        pl.DataFrame(rows, schema={**schema(columns), "seed": pl.Int64}, orient="row")
+        for rows, columns in ((documents, SEGMENTED_DOCUMENTS_COLUMNS), (questions, SEGMENTED_QUESTIONS_COLUMNS))
+    ]
+    texts = [(*head, kind, 2.0, 3, 0, 4, 0, 0, None) for head in heads for kind in kinds]
+    return {
+        "segmented_texts": pl.DataFrame(texts, schema=SEGMENTED_TEXTS.schema, orient="row"),
+        "segmentation_losses": segmentation_losses(*inputs),
+        "segmentation_loss_comparisons": compare_segmentation_losses(*inputs, {}),
+    }
+
+
 def token_effect_frames() -> dict[str, pl.DataFrame]:
     """Return the statistics of two trainings with a jump of 1.5 bits at the end of the vocabulary."""
     rows = [
@@ -428,6 +463,7 @@ PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "o
          "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",
          "published_translations", "translation_embedding_norms", "translation_embeddings",
          "parallel_corpora", "summed_bits", "robustness",
-         "robustness_comparisons", "token_effects", "token_effect_bins", "token_placebos")  # fmt: skip
+         "robustness_comparisons", "segmented_texts", "segmentation_losses", "segmentation_loss_comparisons",
+         "token_effects", "token_effect_bins", "token_placebos")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

@@ -20,6 +20,8 @@ from tokbench.tabulation.columns import (
     PERTURBED,
     PERTURBED_ANSWERS,
     QUESTION_MEASURES,
+    SEGMENTED_DOCUMENTS_COLUMNS,
+    SEGMENTED_QUESTIONS_COLUMNS,
     SENTENCES,
     TEXT,
     TOKEN_SCORES,
@@ -157,6 +159,21 @@ class StatisticsInputs:
         """Ranks on each side of a cut-off through which lines are fitted; None for a quarter of the scored ranks."""
         chosen: int | None = self.experiment.get("causal_effect", {}).get("bandwidth")
         return chosen
+
+    @cached_property
+    def segmented_documents(self) -> pl.DataFrame:
+        """Bits of documents in other segmentations with a column ``seed``; empty if the tables are of an older
+        version."""
+        documents = self._read_newer("segmented_documents", schema(SEGMENTED_DOCUMENTS_COLUMNS))
+        summed = ("bytes", "own_bits", "bits", "own_tokens", "tokens")
+        return with_seeds(sum_by_unit(documents, summed, self.units), self._seeds)
+
+    @cached_property
+    def segmented_questions(self) -> pl.DataFrame:
+        """Answers to questions in other segmentations with a column ``seed``; empty if the tables are of an older
+        version."""
+        questions = self._read_newer("segmented_questions", schema(SEGMENTED_QUESTIONS_COLUMNS))
+        return with_seeds(name_units(questions, self.units), self._seeds)
 
     @cached_property
     def tokens_by_document(self) -> pl.DataFrame:

@@ -280,7 +280,11 @@ def _means(group: QuestionGroup, variant: str, measure: Measure) -> Iterator[Row
 
 
 def compare_task_measures(
-    answers_by_seed: pl.DataFrame, baselines: Mapping[str, str], fewer: Undersized = NONE
+    answers_by_seed: pl.DataFrame,
+    baselines: Mapping[str, str],
+    fewer: Undersized = NONE,
+    *,
+    measures: Sequence[Measure] = ANSWER_MEASURES,
 ) -> pl.DataFrame:
     """Compare every two variants of a corpus, model, suite and size by each measure, for each task and over tasks.
 
@@ -290,6 +294,7 @@ def compare_task_measures(
             :func:`tokbench.statistics.pairs.compared`.
         fewer: variant and size of undersized vocabularies, which are not tested; see
             :mod:`tokbench.statistics.equal_size` (default: none).
+        measures: measures of a question, columns of ``answers_by_seed`` (default: :data:`ANSWER_MEASURES`).
 
     Returns:
         The columns of :data:`TASK_MEASURE_COMPARISONS`, a row for each unordered pair, measure and task. Over tasks,
@@ -298,7 +303,7 @@ def compare_task_measures(
     """
     rows = [
         row
-        for measure in ANSWER_MEASURES
+        for measure in measures
         for group in question_groups(answers_by_seed, measure)
         for row in _compared(group, measure, _pairs(group, measure, baselines), fewer)
     ]

@@ -43,8 +43,10 @@ from tokbench.statistics.questions import QUESTION_COMPARISONS, QUESTION_INTERVA
 from tokbench.statistics.ranks import RANKS_BY_SIZE
 from tokbench.statistics.robustness import ROBUSTNESS, ROBUSTNESS_COMPARISONS
 from tokbench.statistics.seeds import SEEDS
+from tokbench.statistics.segmentations import SEGMENTATION_LOSS_COMPARISONS, SEGMENTATION_LOSSES
 from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tabulation.segmentations import SEGMENTED_TEXTS
 
 FISHER = (
     "Small numbers: 95 % intervals of r by Fisher's z. They are too narrow, because tokenizers are not independent "
@@ -101,6 +103,9 @@ def statistics(content: ReportContent) -> Section:
         exhibits += [Heading("bits-of-ngrams", "Bits per byte of n-gram models, pair by pair"), *bits]
     if robust := [*split_all(content, ROBUSTNESS), *split_all(content, ROBUSTNESS_COMPARISONS)]:
         exhibits += [Heading("robustness", "Robustness of segmentations"), *robust]
+    other = (SEGMENTED_TEXTS, SEGMENTATION_LOSSES, SEGMENTATION_LOSS_COMPARISONS)
+    if segmented := [table for declared in other for table in split_all(content, declared)]:
+        exhibits += [Heading("other-segmentations", "Other segmentations into the same tokens"), *segmented]
     if effects := causal_effects(content):
         exhibits += [Heading("token-effects", "Causal effect of a token's presence"), *effects]
     beside: list[Exhibit] = [*_scatters(content)]
