@@ -42,6 +42,12 @@ RULES = tuple(
             (rf"^isolated {kind} operators / ", rf"{{metric}}_{kind}")
             for kind in ("arithmetic", "comparison", "assignment", "logical", "shift", "ternary")
         ),
+        *(
+            (rf"^{kind}s that begin and end with a token .* {end}$", rf"{{metric}}_{kind}{form}")
+            for kind in ("identifier", "keyword", "operator", "literal", "delimiter")
+            for form, end in (("", "left out"), ("_raw", "with their first space"))
+        ),
+        (r"^leaves that .*; tokens with their first space$", r"{metric}_raw"),
         (r"^tokens longer than one byte that are .* / tokens longer than one byte$", r"{metric}_longer"),
     )
 )

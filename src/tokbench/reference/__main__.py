@@ -20,6 +20,7 @@ from tokbench.reference import (
     bpe,
     bytespan,
     discontinuity,
+    documents,
     edit_distance,
     greedtok,
     length_max,
@@ -262,6 +263,14 @@ def of_merge_scores(text: Text) -> Iterator[str]:
         yield f"{shown(word)}: {spelt(segmentation.merge_scores(word, text.scores))}"
 
 
+def of_alignment(text: Text) -> Iterator[str]:
+    tokens = [text.tokens[number] for word in text.pretokens for number in segmentation.merge(word, text.merges)]
+    words = [found.span() for found in re.finditer(rb"\w+", text.text)]
+    yield f"words that begin and end with a token without its first space, in {spelt(tokens)}"
+    for (start, end), both in zip(words, documents.alignment(text.text, tokens, words, drop=True), strict=True):
+        yield f"{shown(text.text[start:end])}: {all(both)}"
+
+
 def of_isolated(text: Text) -> Iterator[str]:
     yield "blanks, as added tokens"
     yield " | ".join(segmentation.isolated({" ", "  ", "\n"}, text.text.decode("utf-8", "replace")))
@@ -450,6 +459,7 @@ def of_discontinuity(text: Text) -> Iterator[str]:
 
 
 DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
+    "alignment": of_alignment,
     "bpe": of_bpe,
     "boundless": of_boundless,
     "bpe_dropout": of_bpe_dropout,

@@ -48,7 +48,7 @@ SUBJECTS = (
         "bytes", "Byte fallback and broken characters", ("byte_fallback", "vocabulary", "tokens_cutting_characters")
     ),
     MetricGroup("numbers", "Digits of numbers", ("numbers",)),
-    MetricGroup("operators", "Operators of code and mathematics", ("operators",)),
+    MetricGroup("operators", "Code and operators", ("code", "operators")),
     MetricGroup("sequences", "Successive tokens", ("sequences",)),
     MetricGroup("languages", "Parity between languages", ("parity",)),
     MetricGroup("embeddings", "Embeddings of the trained models", ("undertrained",)),

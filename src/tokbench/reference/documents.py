@@ -1,0 +1,38 @@
+"""Metrics of documents, counted byte by byte: alignment of tokens with syntax, words of a segmenter, parallel text."""
+
+from collections.abc import Sequence
+
+Span = tuple[int, int]
+
+
+def alignment(text: bytes, tokens: Sequence[bytes], leaves: Sequence[Span], *, drop: bool) -> list[tuple[bool, bool]]:
+    """Return for each leaf of syntax whether a token begins at its start, and whether one ends at its end.
+
+    Args:
+        text: the text.
+        tokens: its tokens, in order; together they are the text.
+        leaves: start and end of each leaf.
+        drop: True if tokens lose their first space.
+    """
+    owners: list[int] = []
+    for number, token in enumerate(tokens):
+        owners += [number] * len(token)
+    if drop:
+        place = 0
+        for token in tokens:
+            if token.startswith(b" "):
+                owners[place] = -1 - place
+            place += len(token)
+    return [
+        (
+            start == 0 or owners[start] != owners[start - 1],
+            end == len(text) or owners[end] != owners[end - 1],
+        )
+        for start, end in leaves
+    ]
+
+
+def tokens_of_spans(tokens: Sequence[bytes], spans: Sequence[Span]) -> list[int]:
+    """Return the number of tokens with bytes of each span."""
+    owners = [number for number, token in enumerate(tokens) for _ in token]
+    return [len(set(owners[start:end])) for start, end in spans]
