@@ -11,6 +11,12 @@ from tokbench.report.content import ReportContent
 from tokbench.statistics.answers import OUTCOME, average_intervals
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
+from tokbench.statistics.inference_cost import (
+    cost_at_equal_bits,
+    equal_arithmetic,
+    equal_arithmetic_order,
+    model_costs,
+)
 from tokbench.statistics.languages import models_over_languages, ngrams_over_languages
 from tokbench.statistics.measure_power import measure_power
 from tokbench.statistics.measures import measures_against_models
@@ -21,6 +27,8 @@ from tokbench.statistics.perturbed_answers import compare_perturbed, perturbed_m
 from tokbench.statistics.questions import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.robustness import compare_robustness, robustness_by_kind
+from tokbench.statistics.scale_lines import scale_groups
+from tokbench.statistics.scaling import compare_scales, fit_scales, scale_orders
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
@@ -47,6 +55,7 @@ from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 from tokbench.tabulation.segmentations import SEGMENTED_TEXTS
 from tokbench.tabulation.table import schema, tables_of
+from tokbench.tabulation.training import CONVERGENCE, TRAINED_ON
 
 DECLARED = tables_of("tabulate", "analyse")
 VARIANTS = ["bpe", "unigram_greedy", "sage", "random"]
@@ -364,6 +373,7 @@ def made() -> ReportContent:
             "seed_plan": plan_seeds(compared, 0.01),
             "seen_by_seeds": seen_by_seeds(compared, 0.01),
             **translations(),
+            **scale_frames(),
             "published": pl.DataFrame([theirs | {"source": "Table 4"}], schema_overrides={"ours": pl.Float64}),
         },
     )
@@ -454,7 +464,41 @@ def perturbed_by_seed() -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**schema(PERTURBED_ANSWERS), "seed": pl.Int64})
 
 
-PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
+def scale_frames() -> dict[str, pl.DataFrame]:
+    """Return the statistics of one model with three budgets of text; later variants need more bits."""
+    shape = {"d_model": 64, "n_heads": 4, "n_layers": 2, "max_seq_len": 256, "vocab_multiple": 64, "precision": "fp32"}
+    recipes = {f"tiny_{text} (3 seeds)": shape | {"text_bytes": text} for text in (100_000, 200_000, 400_000)}
+    bits, read = [], []
+    for model, recipe in recipes.items():
+        for place, variant in enumerate(VARIANTS):
+            text = int(recipe["text_bytes"])
+            level = 2 * (1e6 / text) ** 0.1 + 0.1 * place
+            for seed in range(3):
+                noise = 0.01 * ((seed + 1) * (place + 2) % 3)
+                bits += [
+                    (model, variant, 1024, "offline", "books", document, "en", 100,
+                     100 * (level + noise + 0.01 * (document * (place + seed) % 5)), 0, seed)
+                    for document in range(4)
+                ]  # fmt: skip
+                read.append((variant, 1024, model, 9, text, text // (3 + place), 9, 9, 1e-9 * text / (3 + place), seed))
+    by_seed = pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")
+    trained = pl.DataFrame(read, schema={**TRAINED_ON.schema, "seed": pl.Int64}, orient="row")
+    along = pl.DataFrame(schema={**CONVERGENCE.schema, "seed": pl.Int64})
+    groups = scale_groups(by_seed, along, trained, recipes, {}, {})
+    return {
+        "scale_fits": fit_scales(groups),
+        "scale_comparisons": compare_scales(groups),
+        "scale_orders": scale_orders(groups, compare_model_bits(by_seed, {})),
+        "model_costs": model_costs(groups),
+        "cost_at_equal_bits": cost_at_equal_bits(groups, dict.fromkeys(VARIANTS, "bpe")),
+        "equal_arithmetic": equal_arithmetic(groups, recipes),
+        "equal_arithmetic_order": equal_arithmetic_order(groups, recipes),
+    }
+
+
+PARTS = ("scale_fits", "scale_comparisons", "scale_orders", "model_costs", "cost_at_equal_bits", "equal_arithmetic",
+         "equal_arithmetic_order",
+         "intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
          "convergence", "trained_on", "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power",
          "leakage", "critical_differences", "question_intervals", "question_comparisons", "behind_the_best", "seeds",
          "task_measures", "task_measure_comparisons", "measure_power", "perturbed_measures", "perturbed_comparisons",

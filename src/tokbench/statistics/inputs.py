@@ -13,8 +13,10 @@ from tokbench.io.tables import read_frame
 from tokbench.statistics.equal_size import given_back, undersized_vocabularies
 from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
+from tokbench.statistics.scale_lines import Recipe, ScaleGroup, scale_groups, without_seeds
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.verdicts import DETECT, Trainings
+from tokbench.tabulation import training
 from tokbench.tabulation.columns import (
     BOUNDARIES,
     PERTURBED,
@@ -120,6 +122,29 @@ class StatisticsInputs:
         """
         bits = sum_by_unit(self._read("document_bits"), ("bytes", "bits", "bytes_lost"), self.units)
         return with_seeds(given_back(bits, MODEL_BITS), self._seeds)
+
+    @cached_property
+    def model_recipes(self) -> dict[str, Recipe]:
+        """All options of the language models; models that differ only in the seed share a name."""
+        return without_seeds(self.experiment.get("models", {}))
+
+    @cached_property
+    def scale_groups(self) -> list[ScaleGroup]:
+        """Language models that differ in one scale, with their bits and costs; empty if there are none."""
+        sizes = self.intrinsic.filter(metric="vocabulary_size").drop_nulls("value")
+        counted = self.tokens_by_document.group_by("variant", "size", "corpus").agg(pl.col("tokens", "bytes").sum())
+        rates = counted.filter(pl.col("tokens") > 0, pl.col("bytes") > 0)
+        return scale_groups(
+            self.bits_by_seed,
+            with_seeds(self._read_newer("convergence", training.CONVERGENCE.schema), self._seeds),
+            with_seeds(self._read_newer("trained_on", training.TRAINED_ON.schema), self._seeds),
+            self.model_recipes,
+            {(variant, size): int(value) for variant, size, value in sizes.select("variant", "size", "value").rows()},
+            {
+                (row["variant"], row["size"], row["corpus"]): row["tokens"] / row["bytes"]
+                for row in rates.rows(named=True)
+            },
+        )
 
     @cached_property
     def pilot_comparisons(self) -> pl.DataFrame:

@@ -104,6 +104,7 @@ def draw(
     *,
     correlation: tuple[float, int] | None = None,
     interval: tuple[float, float] | None = None,
+    coefficient: str = "r",
     others: Sequence[tuple[float, float]] = (),
     width: float = FULL,
 ) -> Figure:
@@ -117,8 +118,9 @@ def draw(
         styles: each variant's colour and mark.
         xlabel: measure of x, with unit and split.
         ylabel: measure of y, with unit and split.
-        correlation: Pearson's r and its n, written in a corner (default: None).
-        interval: interval of r, written after it (default: None).
+        correlation: a correlation and its n, written in a corner (default: None).
+        interval: interval of the correlation, written after it (default: None).
+        coefficient: sign of the correlation (default: r, Pearson's).
         others: points of tokenizers without names (default: none).
         width: width in inches (default: 6.8).
     """
@@ -166,7 +168,7 @@ def draw(
             )  # fmt: skip
         if correlation is not None:
             ends = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
-            told = f"r = {correlation[0]:.3f}{ends}, n = {correlation[1]}"
+            told = f"{coefficient} = {correlation[0]:.3f}{ends}, n = {correlation[1]}"
             axes.set_title(told.replace("-", "−"), loc="left", color=INK)
         fix_layout(figure)
         place_labels(axes, labels, list(points.values()))

@@ -11,8 +11,9 @@ from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.figure_sentences import between
 from tokbench.report.figures import curves, dots, norms
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Drawing, PrintedColumn, Section, Table
+from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, PrintedColumn, Section, Table
 from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
+from tokbench.report.sections.scales import over_scale
 from tokbench.report.wording import listed, pluralise, slug
 from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.embeddings import EMBEDDING_NORMS
@@ -74,7 +75,7 @@ def models(content: ReportContent) -> Section:
     Args:
         content: content of the report.
     """
-    exhibits: list[Table | Drawing] = []
+    exhibits: list[Exhibit] = []
     missing = []
     losses = content.part("curves")
     if losses is None:
@@ -101,6 +102,7 @@ def models(content: ReportContent) -> Section:
         known = read["text_bytes"].drop_nulls().to_list()
         finding = f"from {min(known):,} to {max(known):,} bytes of text" if known else ""
         exhibits.append(replace(table, finding=finding))
+    exhibits += over_scale(content)
     return Section("models", "Language models", [CAUTION] if exhibits else [], exhibits, missing=missing)
 
 

@@ -1,0 +1,186 @@
+"""Language models over scale: fitted power laws, the order of tokenizers, costs, and bits at equal arithmetic."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from tokbench.report.content import ReportContent
+from tokbench.report.figures import scales, scatter
+from tokbench.report.figures.style import styles
+from tokbench.report.layout import Drawing, Exhibit, Heading, NumberSource, Table
+from tokbench.report.sections.rows import path_of, rows, split
+from tokbench.report.wording import printed, slug
+from tokbench.statistics.inference_cost import (
+    COST_AT_EQUAL_BITS,
+    EQUAL_ARITHMETIC,
+    EQUAL_ARITHMETIC_ORDER,
+    MODEL_COSTS,
+    PETA,
+)
+from tokbench.statistics.scaling import SCALE_COMPARISONS, SCALE_FITS, SCALE_ORDERS
+from tokbench.tabulation.table import TidyTable
+
+BY = ("corpus", "suite", "size", "varies", "models")
+DRAWN = {
+    "budget": {"text_bytes": "bytes of text", "petaflop": "operations of the training"},
+    "size": {
+        "parameters_without_embeddings": "parameters without embeddings",
+        "forward_flops_per_byte": "operations per byte of text",
+    },
+}
+"""Quantities that figures show, with their labels, by scale."""
+LEAST_POINTS = 3
+"""Fewest tokenizers for a figure at equal arithmetic."""
+
+
+def over_scale(content: ReportContent) -> list[Exhibit]:
+    """Return the exhibits on models that differ only in scale; none if there are no such models.
+
+    Args:
+        content: content of the report.
+    """
+    fits = content.part(SCALE_FITS.name)
+    if fits is None:
+        return []
+    exhibits: list[Exhibit] = [Heading("models-over-scale", "Bits per byte over scale")]
+    orders = content.part(SCALE_ORDERS.name)
+    if orders is not None:
+        exhibits.append(replace(rows(SCALE_ORDERS, orders), finding=_order_finding(orders)))
+    for values in fits.select(BY).unique(maintain_order=True).rows():
+        at = dict(zip(BY, values, strict=True))
+        part = fits.filter(**at)
+        exhibits += _drawing(content, part, at)
+        for table in (SCALE_FITS, SCALE_COMPARISONS, COST_AT_EQUAL_BITS):
+            exhibits += [_named(one, table, at) for one in split(content, table, **at)]
+    exhibits += [*_at_equal_arithmetic(content), *split(content, EQUAL_ARITHMETIC_ORDER)]
+    costs = content.part(MODEL_COSTS.name)
+    for corpus, suite in [] if costs is None else costs.select("corpus", "suite").unique(maintain_order=True).rows():
+        exhibits += split(content, MODEL_COSTS, corpus=corpus, suite=suite)
+    return exhibits
+
+
+def _named(table: Table, declared: TidyTable, at: dict[str, Any]) -> Table:
+    """Return a table with the options that differ along its line as a note."""
+    differs = next(iter(table.frame["differs"].to_list()), "")
+    equal = next(iter(table.frame["equal"].to_list()), "")
+    name = slug(declared.name.replace("_", "-"), at["corpus"], at["suite"], at["size"], at["varies"], _first(at))
+    note = f"Equal on this line: {equal}." + f" Options that differ: {differs}." * bool(differs)
+    return replace(table, name=name, notes=[*table.notes, note])
+
+
+def _first(at: dict[str, Any]) -> str:
+    """Return the first and the last model of a line, for names of files."""
+    names = at["models"].split(", ")
+    return f"{names[0]}-to-{names[-1]}"
+
+
+def _order_finding(orders: pl.DataFrame) -> str:
+    """Return the reversed pairs of all lines in words; empty if nothing was tested."""
+    tested = orders.drop_nulls("reversed")
+    if tested.is_empty():
+        return "not tested"
+    reversed_, both = (int(tested[name].sum()) for name in ("reversed", "significant_at_two"))
+    if not both:
+        return "no pair differs significantly at two scales"
+    return f"of {both:,} pairs that differ significantly at two scales, {reversed_:,} change their order"
+
+
+def _drawing(content: ReportContent, fits: pl.DataFrame, at: dict[str, Any]) -> list[Drawing]:
+    """Return the figure of the laws on a line; none if its points are not in the table of costs."""
+    costs = content.part(MODEL_COSTS.name)
+    if costs is None or at["varies"] not in DRAWN:
+        return []
+    models = at["models"].split(", ")
+    here = costs.filter(pl.col("model").is_in(models), corpus=at["corpus"], suite=at["suite"], size=at["size"])
+    place = {model: index for index, model in enumerate(models)}
+    here = here.sort(pl.col("model").replace_strict(place, default=len(place), return_dtype=pl.Int64))
+    shown = content.drawn([variant for (variant,) in content.in_order(fits.select("variant").unique().rows())])
+    panels: dict[str, dict[str, scales.Law]] = {}
+    for column, label in DRAWN[at["varies"]].items():
+        axis, unit = ("flops", PETA) if column == "petaflop" else (column, 1.0)
+        laws = fits.filter(pl.col("variant").is_in(shown), axis=axis)
+        for variant, coefficient, exponent in laws.select("variant", "coefficient", "exponent").rows():
+            found = here.filter(variant=variant).drop_nulls(column)
+            points = list(found.select(pl.col(column) * unit, "bits_per_byte").iter_rows())
+            ends = [None if low is None else (low, high) for low, high in found.select("low", "high").iter_rows()]
+            law = scales.Law(points, ends, coefficient, exponent)
+            panels.setdefault(label, {})[content.label(variant)] = law
+    if not panels:
+        return []
+    baseline = next((one for one in [*content.baselines, *shown] if one in shown), shown[0])
+    labels, look = [*map(content.label, shown)], content.labelled(styles(content.variants, content.highlight))
+    draw = partial(scales.draw, panels, labels, look, content.label(baseline))
+    caption = (
+        f"Bits per byte over the {at['varies']} of {at['models']} on {at['suite']}, at a vocabulary of "
+        f"{at['size']:,}, with the fitted power law of each tokenizer. Below: the same relative to the law of "
+        f"{baseline} at the same quantity, in the range of its models; lower is better.{content.left_out(shown)}"
+        f"{content.in_brackets}"
+    )
+    says = "Exponents over " + "; ".join(
+        _exponents(fits, axis) for axis in fits["axis"].unique(maintain_order=True)[:1]
+    )
+    source = NumberSource([path_of(SCALE_FITS), path_of(MODEL_COSTS)])
+    name = slug("bits-over", at["varies"], at["corpus"], at["suite"], at["size"], _first(at))
+    return [Drawing(name, caption, draw, source, shown, says)]
+
+
+def _exponents(fits: pl.DataFrame, axis: str) -> str:
+    part = fits.filter(axis=axis).sort("exponent", descending=True)
+    told = [
+        f"{row['variant']} {printed(row['exponent'], 'real', 3)}"
+        + f" ({printed(row['low'], 'real', 3)} to {printed(row['high'], 'real', 3)})" * (row["low"] is not None)
+        if row["low"] is not None
+        else f"{row['variant']} {printed(row['exponent'], 'real', 3)}"
+        for row in part.iter_rows(named=True)
+    ]
+    return f"{axis.replace('_', ' ')}: {', '.join(told)}."
+
+
+def _at_equal_arithmetic(content: ReportContent) -> list[Table | Drawing]:
+    """Return a figure and a table of bits against bytes per token for each arithmetic."""
+    frame, orders = (content.part(one.name) for one in (EQUAL_ARITHMETIC, EQUAL_ARITHMETIC_ORDER))
+    exhibits: list[Table | Drawing] = []
+    keys = ["corpus", "suite", "models", "petaflop"]
+    for values in [] if frame is None else frame.select(keys).unique(maintain_order=True).rows():
+        at = dict(zip(keys, values, strict=True))
+        part = frame.filter(**at)  # type: ignore[union-attr]
+        order = (
+            None if orders is None else next(iter(orders.filter(**at).drop_nulls("tau").iter_rows(named=True)), None)
+        )
+        if len(part) >= LEAST_POINTS:
+            exhibits.append(_scatter(content, part, at, order))
+        name = slug("equal-arithmetic", at["corpus"], at["suite"], _first(at), f"{at['petaflop']:.4g}")
+        exhibits += [replace(one, name=name) for one in split(content, EQUAL_ARITHMETIC, **at)]
+    return exhibits
+
+
+def _scatter(content: ReportContent, part: pl.DataFrame, at: dict[str, Any], order: dict[str, Any] | None) -> Drawing:
+    points = {
+        (variant, size): (length, bits)
+        for variant, size, length, bits in part.select("variant", "size", "bytes_per_token", "bits_per_byte").rows()
+    }
+    names = list(dict.fromkeys(variant for variant, _ in sorted(points, key=lambda key: (points[key][1], key))))
+    shown = content.drawn(names)
+    kept = content.labelled_sizes({key: point for key, point in points.items() if key[0] in shown})
+    look = content.labelled(styles([*content.variants, *names], content.highlight))
+    tau = None if order is None else (order["tau"], order["tokenizers"])
+    ends = None if order is None or order["low"] is None else (order["low"], order["high"])
+    draw = partial(
+        scatter.draw, kept, [*map(content.label, names)], look, "bytes per token", "bits per byte", correlation=tau,
+        interval=ends, coefficient="τ",
+    )  # fmt: skip
+    how = "trained with" if part["how"][0] == "trained" else "interpolated at"
+    caption = (
+        f"Bits per byte against bytes per token on {at['suite']}, models {how} {at['petaflop']:.4g} PFLOP "
+        f"({at['models']}). τ is Kendall's tau with a 95 % interval over seeds and documents, for these tokenizers; n "
+        f"is their number.{content.left_out(names, ranked=True)}{content.in_brackets}"
+    )
+    says = "Kendall's tau was not computed."
+    if order is not None:
+        says = f"Kendall's tau {printed(order['tau'], 'real', 2)}"
+        says += f", 95 % interval {printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}." if ends else "."
+    source = NumberSource([path_of(EQUAL_ARITHMETIC), path_of(EQUAL_ARITHMETIC_ORDER)])
+    name = slug("bits-at-equal-arithmetic", at["corpus"], at["suite"], _first(at), f"{at['petaflop']:.4g}")
+    return Drawing(name, caption, draw, source, shown, says)
