@@ -128,12 +128,12 @@ class OtherSegmentation:
             begin: the position (default: 0).
             own: the tokenizer's ids from there on (default: they are computed).
         """
-        borders = self.tokenizer.scheme.boundaries(text).tolist()
+        borders = set(self.tokenizer.scheme.boundaries(text).tolist())
         if self.kind == "digits_right":
-            return self._grouped(text, begin, self._own(text[begin:]) if own is None else own, set(borders))
+            return self._grouped(text, begin, self._own(text[begin:]) if own is None else own, borders)
         ids: list[int] = []
         for start, end in pairwise(sorted({begin, len(text), *(border for border in borders if border > begin)})):
-            ids += self._pretoken(text[start:end], start, first=start == begin == 0 or start in borders[:-1])
+            ids += self._pretoken(text[start:end], start, first=start == 0 or start in borders)
         return ids
 
     def _pretoken(self, text: bytes, place: int, *, first: bool) -> Sequence[int]:
@@ -221,7 +221,7 @@ class OtherSegmentation:
             sizes = [(last - first - 1) % GROUP + 1, *[GROUP] * ((last - first - 1) // GROUP)]
             edges = list(accumulate(sizes, initial=first))
             if start < first:
-                free = not any(start < border <= first for border in borders)
+                free = borders.isdisjoint(range(start + 1, first + 1))
                 if free and text[start : edges[1]] in self._at(text, start, borders):
                     edges[0] = start
                 else:
@@ -258,7 +258,7 @@ class OtherSegmentation:
         """Return the longest tokens of some bytes, from their left, none of which crosses a border."""
         ids: list[int] = []
         while start < end:
-            most = min((border for border in borders if start < border < end), default=end)
+            most = next((place for place in range(start + 1, end) if place in borders), end)
             tokens = self._at(text, start, borders)
             stop = next((stop for stop in range(most, start, -1) if text[start:stop] in tokens), None)
             if stop is None:
