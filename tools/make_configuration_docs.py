@@ -37,7 +37,14 @@ from tokbench.metric import metrics
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
 from tokbench.models.evaluation.offline_tasks import TaskOptions
-from tokbench.models.evaluation.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
+from tokbench.models.evaluation.suites import (
+    LocalTask,
+    PerturbedQuestions,
+    SuiteOptions,
+    TaskSettings,
+    local_tasks,
+    named_suites,
+)
 from tokbench.models.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions, Sharding, TrainingResources
 from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
@@ -193,6 +200,7 @@ def reference() -> str:
             *section("## Offline tasks", "tasks", TaskOptions),
             *section("## Suites", "suites.NAME", SuiteOptions),
             *section("### Overrides of single tasks", "suites.NAME.overrides.TASK", TaskSettings),
+            *section("### Perturbed questions", "suites.NAME.perturbed", PerturbedQuestions),
             *preset_section(named_suites()),
             *section("### Files of a local task", "suites.NAME.files.TASK", LocalTask),
             f"Tasks known by name: {', '.join(f'`{name}`' for name in local_tasks())}.",

@@ -12,6 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.small_report import altered, whole
+from tokbench.report.layout import Heading, Table
+from tokbench.report.sections.answer_measures import largest_change, perturbed_answers
 from tokbench.statistics.estimate import interval, ratio_over_documents
 from tokbench.statistics.perturbed_answers import (
     NO_CHANGE,
@@ -186,3 +189,24 @@ def test_the_order_of_rows_does_not_matter(order: list[int]) -> None:
         keys = ["variant"] if "variant" in make(table).columns else ["a", "b"]
         forth, back = (make(one).sort("task", "kind", "measure", *keys) for one in (table, mixed))
         assert forth.equals(back)
+
+
+def test_the_report_names_the_largest_change_and_compares_trainings() -> None:
+    content = whole()
+    (heading, values, compared) = perturbed_answers(content)
+    assert isinstance(heading, Heading)
+    assert heading.title == "Answers of tiny (3 seeds) on offline to perturbed questions"
+    assert isinstance(values, Table)
+    assert isinstance(compared, Table)
+    every = content.frames["perturbed_measures"]
+    joined = every.with_columns(difference=pl.when(kind="joined").then(2.0).otherwise(pl.col("difference")) * -1)
+    assert largest_change(joined) == "largest mean change of accuracy: joined, −200.0 points"
+    assert values.finding.startswith("largest mean change of accuracy: swap, "), "the first of equal ones"
+    assert set(values.frame["kind"]) == {"", "swap", "joined"}
+    assert len(values.frame) == len(every.filter(task=""))
+    single = altered(content, perturbed_measures=every.filter(pl.col("kind").is_in(["", "swap"])))
+    assert set(perturbed_answers(single)[1].frame["kind"]) == {"swap"}  # type: ignore[union-attr]
+    once = content.frames["perturbed_comparisons"].with_columns(seeds=pl.lit(1, pl.Int64))
+    assert len(perturbed_answers(altered(content, perturbed_comparisons=once))) == 2
+    assert perturbed_answers(altered(content, perturbed_measures=None)) == []
+    assert largest_change(every.clear()) == ""

@@ -12,6 +12,7 @@ from tokbench.statistics.measure_power import MEASURE_POWER
 from tokbench.statistics.perturbed_answers import PERTURBED_COMPARISONS, PERTURBED_MEASURES
 from tokbench.statistics.task_measures import ACCURACY, TASK_MEASURE_COMPARISONS, TASK_MEASURES
 from tokbench.statistics.verdicts import RANKED_FROM
+from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tabulation.table import TidyTable
 
 NAMES = {
@@ -91,7 +92,7 @@ def largest_change(part: pl.DataFrame) -> str:
     means = accuracy.group_by("kind", maintain_order=True).agg(pl.col("difference").mean())
     if means.is_empty():
         return ""
-    kind, mean = means.sort(pl.col("difference").abs(), descending=True, maintain_order=True).row(0)
+    kind, mean = means.sort(pl.col("difference").abs().round(DECIMALS), descending=True, maintain_order=True).row(0)
     return f"largest mean change of accuracy: {kind}, {printed(100 * mean, 'real', 1)} points"
 
 
