@@ -157,7 +157,8 @@ format: install  ## format the code
 	snakefmt Snakefile rules
 
 lock: install  ## choose the newest versions that fit together, and write them down
-	uv pip compile --quiet --all-extras --no-header --no-annotate --no-emit-index-url -o requirements.lock pyproject.toml
+	uv pip compile --quiet --all-extras --no-emit-package pyicu --no-header --no-annotate --no-emit-index-url \
+	  -o requirements.lock pyproject.toml
 	uv pip compile --quiet --group transformers5 --no-header --no-annotate --no-emit-index-url -o transformers5.lock \
 	  pyproject.toml
 	uv pip compile --quiet --group pyproject.toml:docs --no-header --no-annotate --no-emit-index-url -o docs.lock
