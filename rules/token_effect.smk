@@ -25,7 +25,7 @@ rule score_tokens:
         "../envs/language_models.yaml"
     params:
         inputs=flags,
-        reach=token_effects.reach,
+        options=token_effects.flags,
         corpus=models.corpus,
         device=models.device,
         code=fingerprint(
@@ -39,7 +39,7 @@ rule score_tokens:
     message:
         "score the tokens around the end of {wildcards.variant} at {wildcards.size} with {wildcards.model}"
     shell:
-        "tokbench score_tokens --memory {resources.mem_mb:q} {params.inputs:q} --reach {params.reach:q}"
+        "tokbench score_tokens --memory {resources.mem_mb:q} {params.inputs:q} {params.options:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
         " --corpus {params.corpus:q} --device {params.device:q}"
         " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"

@@ -152,7 +152,15 @@ def test_scores_of_a_model(torch: ModuleType, tmp_path: Path) -> None:
     model.save_pretrained(tmp_path / "model")
     text = TEXT[:60].encode()
     folders = (tmp_path / "model", tmp_path / "shorter", tmp_path / "longer")
-    score_tokens(*folders, tmp_path / "scores.json", [text, b""], reach=700, names={"variant": "bpe"}, batch_size=2)
+    score_tokens(
+        *folders,
+        tmp_path / "scores.json",
+        [text + b" more", b""],
+        document_bytes=60,
+        reach=700,
+        names={"variant": "bpe"},
+        batch_size=2,
+    )
     content = read_result(tmp_path / "scores.json", "again")
     assert (content["variant"], content["reach"]) == ("bpe", 700)
     assert content["rank"] == list(range(256 - sizes[0], sizes[1] - sizes[0]))

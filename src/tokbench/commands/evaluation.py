@@ -20,7 +20,7 @@ from tokbench.commands.outputs import OutputFolder, keys, output_file
 from tokbench.commands.parameters import VocabularySize, Whole, log_to_stderr, memory_option, on_gpu
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_json
-from tokbench.io.numbers import LARGEST_VOCABULARY
+from tokbench.io.numbers import LARGEST_BYTES, LARGEST_VOCABULARY
 from tokbench.runtime.memory_limit import require
 
 ROWS = ("vocab_size",)
@@ -196,6 +196,7 @@ def evaluate_command(
     help="Tokenizer of the same variant with a longer vocabulary.",
 )
 @click.option("--reach", type=Whole(1), required=True, help="Tokens on each side of the end of the vocabulary.")
+@click.option("--document-bytes", type=Whole(1, LARGEST_BYTES), help="Bytes of each document to read. Default: all.")
 @click.option("--device", default="cpu", show_default=True)
 @click.option("--batch-size", type=Whole(1), default=16, show_default=True)
 @click.option("--model-name", "name", default="", help="Name of the model in the tables.")
@@ -210,6 +211,7 @@ def score_tokens_command(
     tokenizer: str,
     longer: str,
     reach: int,
+    document_bytes: int | None,
     device: str,
     batch_size: int,
     name: str,
@@ -238,6 +240,7 @@ def score_tokens_command(
         output,
         (document.text for document in read_documents(shards)),
         reach=reach,
+        document_bytes=document_bytes,
         names={"model": name, "variant": variant, "size": size, "corpus": corpus},
         batch_size=batch_size,
         device=device,

@@ -498,6 +498,10 @@ class CausalEffectOptions(Options):
     bandwidth: int | None = Field(None, ge=4)
     """Number of ranks on each side of a cut-off through which a line is fitted. Default: a quarter of ``reach``."""
 
+    document_bytes: int | None = Field(None, ge=1, le=LARGEST_BYTES)
+    """Use only this number of bytes of each document, from the start, without splitting a character. Default: all.
+    Every model reads this text, which takes about as long as bits per byte."""
+
     @model_validator(mode="after")
     def _fits(self) -> "CausalEffectOptions":
         if self.reach is not None and self.bandwidth is not None and 2 * self.bandwidth > self.reach:

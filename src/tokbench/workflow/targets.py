@@ -442,6 +442,12 @@ class TokenEffects:
         options = self.experiment.causal_effect or CausalEffectOptions()
         return options.reach_at(int(wildcards.size))
 
+    def flags(self, wildcards: Any) -> list[str]:
+        """Return the options of scoring, as flags."""
+        options = self.experiment.causal_effect or CausalEffectOptions()
+        most = [] if options.document_bytes is None else ["--document-bytes", str(options.document_bytes)]
+        return ["--reach", str(self.reach(wildcards)), *most]
+
     def longer(self, wildcards: Any) -> int:
         """Return the size of the longer vocabulary."""
         return int(wildcards.size) + self.reach(wildcards)

@@ -207,6 +207,7 @@ def score_tokens(
     documents: Iterable[bytes],
     *,
     reach: int,
+    document_bytes: int | None = None,
     names: dict[str, Any] | None = None,
     batch_size: int = 16,
     device: str = "cpu",
@@ -225,6 +226,7 @@ def score_tokens(
         output: the JSON file, written atomically.
         documents: texts that neither the model nor the tokenizer was made from.
         reach: number of tokens on each side of the end of the vocabulary.
+        document_bytes: bytes of each document to read, from the start. Default: None, all.
         names: names of this result in tables (model, variant, size, corpus). Default: None.
         batch_size: sequences per batch. Default: 16.
         device: a torch device, or ``auto`` for a GPU if there is one. Default: ``cpu``.
@@ -244,6 +246,7 @@ def score_tokens(
 
     from tokbench.models.evaluation.bits_per_byte import TokenWindows
     from tokbench.tokenizer import Tokenizer
+    from tokbench.tokenizer.encoder import before
 
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -268,7 +271,7 @@ def score_tokens(
         shorter,
         longer,
         np.array([form in known for form in _forms(longer.vocabulary)]),
-        documents,
+        (before(text, document_bytes) if document_bytes else text for text in documents),
         cut=TokenWindows(window, max(1, window // 2)),
         batch_size=batch_size,
     )
@@ -288,6 +291,7 @@ def score_tokens(
             "model": str(model_folder),
             "tokenizer": str(tokenizer_folder),
             "longer": str(longer_folder),
+            "document_bytes": document_bytes,
             "batch_size": batch_size,
             "device": device,
             "seconds": round(time.time() - began, 3),
