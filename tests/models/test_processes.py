@@ -279,7 +279,7 @@ USUAL = {
 @pytest.fixture
 def functions(torch: ModuleType) -> tuple[Callable[..., Any], Callable[..., Any]]:
     pytest.importorskip("llmfoundry")
-    from tokbench.models.pretraining.foundry import fused_attention, scaled_multihead_dot_product_attention
+    from tokbench.models.pretraining.attention import fused_attention, scaled_multihead_dot_product_attention
 
     return fused_attention, scaled_multihead_dot_product_attention
 

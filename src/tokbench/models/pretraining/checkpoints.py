@@ -17,7 +17,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.io.folder_record import sha256
 from tokbench.models import training
-from tokbench.models.pretraining.options import ModelOptions
+from tokbench.models.pretraining.options import OPTIONAL, ModelOptions
 from tokbench.models.pretraining.phases import Phase, described
 
 checkpoints_log = logging.getLogger(__name__)
@@ -190,8 +190,9 @@ def discard_run(checkpoints: Path) -> None:
 
 def _weighty(options: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in options.items() if key not in RESUMABLE_CHANGES}
-    if not kept.get("evaluate_at"):
-        kept.pop("evaluate_at", None)
+    for name in OPTIONAL:
+        if not kept.get(name):
+            kept.pop(name, None)
     precision = (options.get("fsdp") or {}).get("mixed_precision", "full")
     return kept if precision == "full" else kept | {"fsdp": {"mixed_precision": precision}}
 

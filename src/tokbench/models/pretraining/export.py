@@ -53,6 +53,8 @@ def _mpt(exported: Path) -> MptForCausalLM:
     model, report = MptForCausalLM.from_pretrained(exported, local_files_only=True, output_loading_info=True)
     _reject(exported, [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]], "MPT")
     del model.config.auto_map
+    # Documents are separate in training only; the exported model reads one text at a time.
+    model.config.attn_config.attn_uses_sequence_id = False
     return model
 
 

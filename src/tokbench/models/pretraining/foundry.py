@@ -1,9 +1,4 @@
-"""Adapter to llm-foundry: translation of our options into its configuration, and the call that trains.
-
-Attention uses PyTorch's fused kernels, which do not write scores to memory. llm-foundry's "torch" writes every score
-several times, which takes most of a training's time on a GPU. Its "flash" needs a package that must be compiled. The
-fused attention replaces "torch" and has the same arguments.
-"""
+"""Adapter to llm-foundry: translation of our options into its configuration, and the call that trains."""
 
 import logging
 import os
@@ -13,19 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
 from composer.core import Algorithm, Event, State
 from composer.loggers import Logger
 from composer.utils import dist, get_device
-from einops import rearrange
 from llmfoundry import registry
 from llmfoundry.command_utils import train
-from llmfoundry.layers_registry import attention_implementations
-from llmfoundry.models.layers.attention import scaled_multihead_dot_product_attention
 from omegaconf import OmegaConf
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
-from torch.nn.functional import scaled_dot_product_attention
 
+from tokbench.models.pretraining.attention import choose
 from tokbench.models.pretraining.budget import kept_at
 from tokbench.models.pretraining.callbacks import (
     ChecksumCallback,
@@ -47,70 +38,6 @@ from tokbench.models.pretraining.curve import Curve
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions
 from tokbench.models.pretraining.phases import Phase
 from tokbench.models.pretraining.sequences import packed_loader
-
-Attended = tuple[torch.Tensor, torch.Tensor | None, Any]
-
-
-def choose(name: str) -> None:
-    """Register ``sdpa`` or llm-foundry's own attention under the name "torch"."""
-    function = fused_attention if name == "sdpa" else scaled_multihead_dot_product_attention
-    attention_implementations.register("torch", func=function)
-
-
-def fused_attention(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    n_heads: int,
-    kv_n_heads: int,
-    *,
-    attn_bias: torch.Tensor | None,
-    softmax_scale: float | None = None,
-    is_causal: bool = True,
-    training: bool = False,
-    **unused: Any,
-) -> Attended:
-    """Return the result of llm-foundry's function of the same arguments, for training with ALiBi or rotary positions.
-
-    llm-foundry passes ALiBi as a bias per key. Here the bias is relative to the query, which does not change the
-    softmax. It is then small for large weights and accurate in bfloat16: exact up to a distance of 256 tokens if slopes
-    are powers of two.
-
-    Args:
-        query: [batch, tokens, width].
-        key: [batch, tokens, width x kv_n_heads / n_heads], already rotated for rotary positions.
-        value: [batch, tokens, width x kv_n_heads / n_heads].
-        n_heads: heads that the width is split into.
-        kv_n_heads: heads of keys and values. Each is shared by consecutive heads of the queries.
-        attn_bias: [1, heads, 1, at least tokens]; None without ALiBi.
-        softmax_scale: factor of the scores. Default: 1 over the square root of a head's width.
-        is_causal: must be True.
-        training: ignored, because there is no dropout.
-        unused: must all have their defaults.
-
-    Raises:
-        NotImplementedError: an argument has a value that training here never uses.
-    """
-    del training
-    shared = kv_n_heads != n_heads
-    if (
-        not is_causal
-        or (shared and attn_bias is not None)
-        or any(unused[name] not in (None, 0.0, False, -1) for name in unused)
-    ):
-        raise NotImplementedError(f"attention of another kind: {kv_n_heads=}, {is_causal=}, {unused}")
-    heads = ((query, n_heads), (key, kv_n_heads), (value, kv_n_heads))
-    q, k, v = (rearrange(x, "b s (h d) -> b h s d", h=number) for x, number in heads)
-    if attn_bias is None:
-        out = scaled_dot_product_attention(q, k, v, is_causal=True, scale=softmax_scale, enable_gqa=shared)
-        return rearrange(out, "b h s d -> b s (h d)"), None, None
-    tokens = q.shape[2]
-    bias = attn_bias[:, :, :, attn_bias.shape[-1] - tokens :].float()
-    seen = torch.ones(tokens, tokens, dtype=torch.bool, device=q.device).tril()
-    relative = (bias - bias.transpose(2, 3)).masked_fill(~seen, -torch.inf).to(q.dtype)
-    mask = relative.expand(q.shape[0], -1, -1, -1)
-    out = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=softmax_scale)
-    return rearrange(out, "b h s d -> b s (h d)"), None, None
 
 
 def reshard(folder: Path, *, sharded: bool) -> None:
@@ -168,6 +95,7 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
 
     A Llama is built from parts of its MPT: grouped queries, rotary positions, RMSNorm, a gated feed-forward layer.
     """
+    within = {"attn_uses_sequence_id": True} if options.attention_within_documents else {}
     kernel = "torch" if options.attn_impl == "sdpa" else options.attn_impl
     common = {
         "name": "mpt_causal_lm",
@@ -191,6 +119,7 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
                 "rope": True,
                 "rope_impl": "hf",
                 "rope_theta": options.rope_theta,
+                **within,
             },
             "ffn_config": {
                 "ffn_type": "mptglu",
@@ -201,7 +130,7 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
     assert isinstance(options, MptOptions)
     return common | {
         "expansion_ratio": options.expansion_ratio,
-        "attn_config": {"alibi": options.alibi, "attn_impl": kernel, "clip_qkv": options.clip_qkv},
+        "attn_config": {"alibi": options.alibi, "attn_impl": kernel, "clip_qkv": options.clip_qkv, **within},
     }
 
 
@@ -230,6 +159,7 @@ def train_config(
         "train_loader": {
             "name": "tokbench_packed",
             "batch": options.batch,
+            **({"boundary": phases[0].packing.end_of_text} if options.attention_within_documents else {}),
             "phases": [
                 {
                     "folder": str(phase.folder),

@@ -57,6 +57,8 @@ class TrainingResources(Options):
         return self.nodes * self.processes_per_node
 
 
+OPTIONAL = ("evaluate_at", "fsdp", "attention_within_documents")
+"""Options that are part of a recipe only if they are set."""
 Beta = Annotated[float, Field(ge=0, lt=1)]
 Share = Annotated[float, Field(ge=0.001, lt=1)]
 
@@ -123,6 +125,9 @@ class ModelOptions(Options, ABC):
     attn_impl: Literal["torch", "sdpa", "flash"] = "torch"
     """Attention kernel. ``torch`` writes all scores to memory. ``sdpa`` is PyTorch's fused kernel and several times
     faster on a GPU. ``flash`` needs flash-attn 2.4.2 or later."""
+    attention_within_documents: bool = False
+    """Tokens attend only to earlier tokens of their own document and to the end of text before it. By default they
+    attend to all earlier tokens of the sequence."""
     loss_fn: Literal["torch_crossentropy", "fused_crossentropy"] = "torch_crossentropy"
     """Loss kernel. ``fused_crossentropy`` needs flash-attn."""
     checkpoint_every: int = Field(1000, ge=1)
@@ -177,9 +182,9 @@ class ModelOptions(Options, ABC):
     def recipe(self) -> dict[str, Any]:
         """Return the options that define the model, as JSON values.
 
-        ``resources`` are left out, and ``evaluate_at`` and ``fsdp`` if they are not set.
+        ``resources`` are left out, and the options of :data:`OPTIONAL` if they are not set.
         """
-        left_out = {name for name in ("evaluate_at", "fsdp") if not getattr(self, name)}
+        left_out = {name for name in OPTIONAL if not getattr(self, name)}
         return self.model_dump(mode="json", exclude={"resources"} | left_out)
 
     def vocabulary_rows(self, vocabulary: int) -> int:

@@ -8,6 +8,7 @@ Sequences are read in their stored order, which is the same order of documents f
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,12 @@ class Phases(IterableDataset):
 
 
 def packed_loader(
-    *, tokenizer: object, device_batch_size: int, batch: int, phases: Sequence[dict[str, Any]]
+    *,
+    tokenizer: object,
+    device_batch_size: int,
+    batch: int,
+    phases: Sequence[dict[str, Any]],
+    boundary: int | None = None,
 ) -> DataSpec:
     """Return the data loader ``tokbench_packed`` of llm-foundry. Ids are already packed, so no tokenizer is needed.
 
@@ -116,10 +122,13 @@ def packed_loader(
         device_batch_size: sequences per batch for this device.
         batch: sequences per batch over all devices.
         phases: folder, sequences, padding and last ids of each phase, see :class:`PackedSequences`.
+        boundary: id that begins a document, for attention within documents. Default: None, there is no boundary.
     """
     del tokenizer
     shown = Phases([PackedSequences(Path(each["folder"]), batch=batch, **_counts(each)) for each in phases])
-    loader = DataLoader(shown, batch_size=device_batch_size, collate_fn=_collate, num_workers=0)
+    loader = DataLoader(
+        shown, batch_size=device_batch_size, collate_fn=partial(_collate, boundary=boundary), num_workers=0
+    )
     return DataSpec(loader, get_num_tokens_in_batch=_tokens)
 
 
@@ -127,9 +136,30 @@ def _counts(phase: dict[str, Any]) -> dict[str, int]:
     return {name: phase[name] for name in ("sequences", "padding", "last")}
 
 
-def _collate(sequences: list[tuple[torch.Tensor, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    ids, labels = zip(*sequences, strict=True)
-    return {"input_ids": torch.stack(ids), "labels": torch.stack(labels)}
+def _collate(
+    sequences: list[tuple[torch.Tensor, torch.Tensor]], boundary: int | None = None
+) -> dict[str, torch.Tensor]:
+    ids, labels = map(torch.stack, zip(*sequences, strict=True))
+    batch = {"input_ids": ids, "labels": labels}
+    return batch if boundary is None else batch | {"sequence_id": sequence_ids(ids, boundary)}
+
+
+def sequence_ids(ids: torch.Tensor, boundary: int) -> torch.Tensor:
+    """Return the number of the document of each id within its sequence, from 0.
+
+    The numbers are those of llm-foundry's ``ConcatenatedSequenceCollatorWrapper`` for a token that begins documents.
+    A document begins with the end of text before it, as in evaluation, so that its first token has this context. The
+    first document of a sequence is usually the rest of one that began in the previous sequence.
+
+    Args:
+        ids: int64 [batch, sequence_length].
+        boundary: id that begins a document.
+
+    Returns:
+        int64 [batch, sequence_length].
+    """
+    numbers = (ids == boundary).cumsum(dim=1)
+    return numbers - numbers[:, :1]
 
 
 def _tokens(batch: dict[str, torch.Tensor]) -> dict[str, int]:
