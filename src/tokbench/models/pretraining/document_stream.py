@@ -96,11 +96,17 @@ class DocumentStream:
         """Yield the ids of documents in their order, with an end of text after each, in int32 arrays of any length.
 
         Raises:
-            TokbenchError: an id of a document is not a token.
+            TokbenchError: an id of a document is not a token, or is the end of text.
         """
         for group in _groups(self._budgeted(pieces)):
             ids = np.concatenate(list(_with_ends(group, self.end_of_text)))
-            self.occurrences += _counted(ids, self.vocabulary)
+            counted = _counted(ids, self.vocabulary)
+            if counted[self.end_of_text] > sum(piece.ends for piece in group):
+                raise TokbenchError(
+                    f"a text of the corpus gives id {self.end_of_text}, the end of text of this tokenizer, within a "
+                    "document; import the tokenizer with 'added: text', or name another end_of_text"
+                )
+            self.occurrences += counted
             yield ids
 
     def _budgeted(self, pieces: Iterable[EncodedDocument]) -> Iterator[EncodedDocument]:

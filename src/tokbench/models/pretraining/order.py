@@ -36,8 +36,7 @@ class EncodedDocument(NamedTuple):
 
     Attributes:
         document: its position in the source; for a document in pieces, that of the first piece.
-        ends: True if the document ends here, as far as is known. A document in pieces continues if the next piece has
-            the same position.
+        ends: True if the document ends here, False if another piece of it follows.
         text_bytes: bytes of its text.
         ids: int32 [tokens].
     """
@@ -48,39 +47,60 @@ class EncodedDocument(NamedTuple):
     ids: NDArray[np.int32]
 
 
+class _Piece(NamedTuple):
+    """Text of a document or of a piece of it; ``ends`` is False if the same text continues."""
+
+    document: int
+    begins: bool
+    ends: bool
+    text: bytes
+
+
 def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[EncodedDocument]:
-    """Encode documents in their order. A long document is encoded in pieces with the same ids as the full text."""
-    first = 0
+    """Encode documents in their order. A long document is encoded in pieces with the same ids as the full text.
 
-    def pieces(document: Document) -> Iterator[tuple[int, bool, bytes]]:
+    Raises:
+        TokbenchError: two documents in sequence have the same number, as in shards of two corpora.
+    """
+    first = -1
+
+    def pieces(document: Document) -> Iterator[_Piece]:
         nonlocal first
-        if not isinstance(document, ContinuationPiece):
+        begins = not isinstance(document, ContinuationPiece)
+        if begins:
+            if document.document == first:
+                raise TokbenchError(f"document {first} is in two shards; name each shard of one corpus once")
             first = document.document
-        return _pieces(first, document.text, tokenizer)
+        return _pieces(first, begins, document.text, tokenizer)
 
+    last: EncodedDocument | None = None
     for group in _groups(chain.from_iterable(map(pieces, documents))):
-        ids = tokenizer.encode_batch([text for _, _, text in group])
-        for (document, ends, text), found in zip(group, ids, strict=True):
-            yield EncodedDocument(document, ends, len(text), found)
+        ids = tokenizer.encode_batch([piece.text for piece in group])
+        for piece, found in zip(group, ids, strict=True):
+            if last is not None:
+                yield last if piece.begins else last._replace(ends=False)
+            last = EncodedDocument(piece.document, piece.ends, len(piece.text), found)
+    if last is not None:
+        yield last
 
 
-def _pieces(number: int, text: bytes, tokenizer: Encoder) -> Iterator[tuple[int, bool, bytes]]:
-    """Yield a document's text in pieces, each with the document's number and True for the last one."""
+def _pieces(number: int, begins: bool, text: bytes, tokenizer: Encoder) -> Iterator[_Piece]:
+    """Yield a text in pieces."""
     start = 0
     if len(text) > ENCODE_BYTES:
         for first in range(0, len(text), ENCODE_BYTES):
             if cut := tokenizer.last_cut(text[first : first + ENCODE_BYTES]):
-                yield number, False, text[start : first + cut]
+                yield _Piece(number, begins and not start, False, text[start : first + cut])
                 start = first + cut
-    yield number, True, text[start:]
+    yield _Piece(number, begins and not start, True, text[start:])
 
 
-def _groups(pieces: Iterable[tuple[int, bool, bytes]]) -> Iterator[list[tuple[int, bool, bytes]]]:
-    group: list[tuple[int, bool, bytes]] = []
+def _groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
+    group: list[_Piece] = []
     size = 0
     for piece in pieces:
         group.append(piece)
-        size += len(piece[2])
+        size += len(piece.text)
         if size >= ENCODE_BYTES:
             yield group
             group, size = [], 0
@@ -125,8 +145,7 @@ class OrderedDocuments(NamedTuple):
 def in_order(pieces: Iterable[EncodedDocument], seed: int, folder: Path) -> OrderedDocuments:
     """Sort documents into the order of a seed.
 
-    Ids are in a temporary file, four bytes each. Memory contains 40 bytes per piece, and one piece. Of pieces with the
-    same document, only the last one ends it.
+    Ids are in a temporary file, four bytes each. Memory contains 40 bytes per piece, and one piece.
 
     Args:
         pieces: pieces in sequence within a document, documents in any order.
@@ -136,8 +155,6 @@ def in_order(pieces: Iterable[EncodedDocument], seed: int, folder: Path) -> Orde
     places, rows = array("Q"), array("q")
     file = TemporaryFile(dir=folder)  # noqa: SIM115
     for piece in pieces:
-        if rows and rows[-4] == piece.document:
-            rows[-3] = False
         places.append(place_of(piece.document, seed))
         rows.extend((*piece[:3], len(piece.ids)))
         file.write(np.ascontiguousarray(piece.ids, "<i4").data)
