@@ -36,3 +36,21 @@ def tokens_of_spans(tokens: Sequence[bytes], spans: Sequence[Span]) -> list[int]
     """Return the number of tokens with bytes of each span."""
     owners = [number for number, token in enumerate(tokens) for _ in token]
     return [len(set(owners[start:end])) for start, end in spans]
+
+
+def premiums(documents: Sequence[tuple[str, bytes, int]], reference: str) -> dict[str, float] | None:
+    """Return tokens per line of each language relative to a reference; None if languages have different lines.
+
+    Args:
+        documents: language, text and number of tokens of each document.
+        reference: language that the others are divided by.
+    """
+    languages = {language for language, _, _ in documents}
+    lines = {one: [line for name, text, _ in documents if name == one for line in text.split(b"\n") if line.strip()]
+             for one in languages}  # fmt: skip
+    if len({len(of_language) for of_language in lines.values()}) > 1:
+        return None
+    costs = {
+        one: sum(tokens for name, _, tokens in documents if name == one) / len(lines[one]) for one in sorted(languages)
+    }
+    return {language: cost / costs[reference] for language, cost in costs.items()}
