@@ -181,8 +181,8 @@ def test_causal_effects() -> None:
     exhibits = {getattr(one, "name", ""): one for one in statistics.statistics(whole()).exhibits}
     drawing = exhibits["token-effect-pydoc-bpe-512-tiny-2-seeds"]
     assert isinstance(drawing, Drawing)
-    assert "a vocabulary of 512, under tiny (2 seeds), on the evaluation split of pydoc" in drawing.caption
-    assert "lines through the 16 ranks on each side" in drawing.caption
+    assert "a vocabulary of 512 tokens, under tiny (2 seeds), on the evaluation split of pydoc" in drawing.caption
+    assert "Lines are fitted to 16 ranks on each side (grey). Values are means over 2 seeds." in drawing.caption
     assert drawing.says.startswith(
         "Being in the vocabulary of bpe changes the log-probability of a token's characters by "
     )

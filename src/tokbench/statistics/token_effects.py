@@ -388,5 +388,20 @@ TOKEN_EFFECT_BINS = TidyTable(
     maker=token_effect_bins,
     takes=("token_scores_by_seed", "bandwidth"),
     keys=(*KEY, "first"),
+    prints=(
+        Print(
+            "statistics",
+            "Tokens of {variant} around the end of a vocabulary of {size} tokens, under {model}, on the evaluation "
+            "split of {corpus}. First: log-probability of a token's characters, averaged over neighbouring ranks, and "
+            "lines through the ranks near the end of the vocabulary. The jump is the effect of being in the "
+            "vocabulary. Second: the same estimate at placebo cut-offs, where nothing happens. 95 % intervals cover "
+            "other tokens near the cut-off.",
+            by=KEY,
+            files=_FILES,
+            name="token_effect",
+            arranged=True,
+            form="figure",
+        ),
+    ),
     of_models=True,
 )

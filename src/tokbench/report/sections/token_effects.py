@@ -68,14 +68,9 @@ def _drawings(content: ReportContent, effects: pl.DataFrame) -> list[Drawing]:
 
 
 def _caption(at: dict[str, Any], main: dict[str, Any]) -> str:
-    seeds = f", means over {pluralise(main['seeds'], 'seed')}" * (main["seeds"] > 1)
-    return (
-        f"Tokens of {at['variant']} around the end of a vocabulary of {at['size']:,}, under {at['model']}, on the "
-        f"evaluation split of {at['corpus']}. First: log-probability of a token's characters{seeds}, averaged over "
-        f"neighbouring ranks, and lines through the {main['bandwidth']:,} ranks on each side. The jump is the effect "
-        "of being in the vocabulary. Second: the same estimate at placebo cut-offs, where nothing happens. 95 % "
-        "intervals cover other tokens near the cut-off."
-    )
+    caption = TOKEN_EFFECT_BINS.prints[0].caption.format(**at | {"size": f"{at['size']:,}"})
+    seeds = f" Values are means over {main['seeds']} seeds." * (main["seeds"] > 1)
+    return f"{caption} Lines are fitted to {main['bandwidth']:,} ranks on each side (grey).{seeds}"
 
 
 def _finding(at: dict[str, Any], main: dict[str, Any], placebos: pl.DataFrame) -> str:
