@@ -199,9 +199,14 @@ def test_the_report_names_the_largest_change_and_compares_trainings() -> None:
     assert isinstance(values, Table)
     assert isinstance(compared, Table)
     every = content.frames["perturbed_measures"]
-    joined = every.with_columns(difference=pl.when(kind="joined").then(2.0).otherwise(pl.col("difference")) * -1)
-    assert largest_change(joined) == "largest mean change of accuracy: joined, −200.0 points"
-    assert values.finding.startswith("largest mean change of accuracy: swap, "), "the first of equal ones"
+    assert values.finding == largest_change(every.filter(task=""))
+    kinds = every.filter(pl.col("kind") != "", task="", measure="accuracy")
+    none = kinds.with_columns(low=pl.lit(-1.0), high=pl.lit(1.0))
+    assert largest_change(none) == "no 95 % interval of a change of accuracy excludes zero"
+    lost = pl.when(kind="joined", variant="sage").then(pl.lit(-0.5))
+    two = none.with_columns(difference=lost.otherwise("difference"), high=lost.otherwise("high"))
+    finding = "2 of 16 changes of accuracy: the 95 % interval excludes zero; largest: sage, joined, −50.0 points"
+    assert largest_change(two) == finding
     assert set(values.frame["kind"]) == {"", "swap", "joined"}
     assert len(values.frame) == len(every.filter(task=""))
     single = altered(content, perturbed_measures=every.filter(pl.col("kind").is_in(["", "swap"])))

@@ -83,17 +83,21 @@ def _of_kinds(part: pl.DataFrame) -> pl.DataFrame:
 
 
 def largest_change(part: pl.DataFrame) -> str:
-    """Return the kind after which accuracy differs the most from that of the clean questions, over variants and sizes.
+    """Return the number of changes of accuracy whose interval excludes zero, and the kind with the largest one.
 
     Args:
         part: rows of :data:`tokbench.statistics.perturbed_answers.PERTURBED_MEASURES` of one model and suite.
     """
-    accuracy = part.filter(pl.col("kind") != "", measure=ACCURACY.name).drop_nulls("difference")
-    means = accuracy.group_by("kind", maintain_order=True).agg(pl.col("difference").mean())
-    if means.is_empty():
+    changes = part.filter(pl.col("kind") != "", measure=ACCURACY.name).drop_nulls(["low", "high"])
+    if changes.is_empty():
         return ""
-    kind, mean = means.sort(pl.col("difference").abs().round(DECIMALS), descending=True, maintain_order=True).row(0)
-    return f"largest mean change of accuracy: {kind}, {printed(100 * mean, 'real', 1)} points"
+    clear = changes.filter((pl.col("low") > 0) | (pl.col("high") < 0))
+    if clear.is_empty():
+        return "no 95 % interval of a change of accuracy excludes zero"
+    size = pl.col("difference").abs().round(DECIMALS)
+    row = clear.sort(size, descending=True, maintain_order=True).row(0, named=True)
+    share = f"{len(clear)} of {pluralise(len(changes), 'change')} of accuracy: the 95 % interval excludes zero"
+    return f"{share}; largest: {row['variant']}, {row['kind']}, {printed(100 * row['difference'], 'real', 1)} points"
 
 
 def _table(content: ReportContent, table: TidyTable, part: pl.DataFrame) -> Table:
