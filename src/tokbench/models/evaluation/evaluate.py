@@ -351,7 +351,7 @@ def evaluate(
             lambda other: evaluate_suite(other, plain, tasks_folder, limit),
             named,
             measure_with,
-            windows and (windows, result[EQUAL_CONTEXT[1]]),
+            None if windows is None else (windows, result[EQUAL_CONTEXT[1]]),
         )
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
