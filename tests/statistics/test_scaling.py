@@ -144,6 +144,7 @@ def test_models_that_differ_in_several_ways_are_on_no_line() -> None:
     assert named({"a": small, "b": recipe(text_bytes=200_000, batch=16)}) == []
     assert named({"a": small, "b": recipe(text_bytes=None, flops=1e13)}) == [], "equal text and equal arithmetic"
     assert named({"a": small, "b": recipe(seed=2)}) == [], "seeds are no scale"
+    assert named({"a": small, "b": recipe(n_heads=2)}) == [], "as many weights"
 
 
 def test_tuned_options_are_named_and_technical_ones_are_not() -> None:

@@ -193,13 +193,15 @@ def lines_of(recipes: Mapping[str, Recipe]) -> list[ScaleLine]:
         recipes: all options by common name, see :func:`without_seeds`. Recipes without a shape or a budget are ignored.
 
     Returns:
-        Lines with two models or more, in the order of the recipes; lines of checkpoints have a model with a share.
+        Lines with two scales or more, in the order of the recipes; lines of checkpoints have a model with a share.
     """
     known = {name: one for name, one in recipes.items() if budget_of(one)[0] and {"d_model", "n_layers"} <= one.keys()}
     lines: list[ScaleLine] = []
     for varies in ("budget", "size"):
         for names in _grouped(known, varies):
             ordered = sorted(names, key=lambda name: _scale(known[name], varies))
+            if _scale(known[ordered[0]], varies)[0] == _scale(known[ordered[-1]], varies)[0]:
+                continue
             kind = BUDGETS[budget_of(known[names[0]])[0]]
             keys = dict.fromkeys(key for name in ordered for key in known[name] if key not in WITHOUT_EFFECT)
             differs = tuple(key for key in keys if len({repr(known[name].get(key)) for name in ordered}) > 1)
