@@ -110,7 +110,8 @@ def _drawing(content: ReportContent, fits: pl.DataFrame, at: dict[str, Any]) -> 
     if not panels:
         return []
     baseline = next((one for one in [*content.baselines, *shown] if one in shown), shown[0])
-    labels, look = [*map(content.label, shown)], content.labelled(styles(content.variants, content.highlight))
+    labels = [*map(content.label, shown)]
+    look = content.labelled(styles([*content.variants, *shown], content.highlight))
     draw = partial(scales.draw, panels, labels, look, content.label(baseline))
     caption = (
         f"Bits per byte over the {at['varies']} of {at['models']} on {at['suite']}, at a vocabulary of "
