@@ -81,6 +81,7 @@ rule measure_on:
 rule measure_documents:
     input:
         tokenizer="<results>/tokenizers/{variant}/{size}",
+        baseline=collect("<results>/tokenizers/{named}", named=measurements.baseline),
         corpus="<results>/corpus/{on}",
     output:
         "<results>/document_metrics/{variant}/{size}/{on}.json",
@@ -92,6 +93,7 @@ rule measure_documents:
         "../envs/tokenizers.yaml"
     params:
         documents=measurements.documents,
+        baseline=measurements.baseline_flags,
         metrics=measurements.document_metrics,
         code=measured_by("documents"),
     threads: 1
@@ -101,8 +103,8 @@ rule measure_documents:
     message:
         "measure {wildcards.variant} at {wildcards.size} on documents of {wildcards.on}"
     shell:
-        "tokbench measure --only-documents {params.documents:q} --corpus {wildcards.on} --metrics {params.metrics:q}"
-        " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
+        "tokbench measure --only-documents {params.documents:q} {params.baseline:q} --corpus {wildcards.on}"
+        " --metrics {params.metrics:q} --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
 rule count_tokens:

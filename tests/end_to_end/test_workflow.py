@@ -215,7 +215,7 @@ def test_built_here_measured_there(checkout: Checkout) -> None:
     of_text = "text: {source: {type: text, path: text.txt}"
     both = SHARDED.format(shards=1).replace(of_text, f"other: {{source: {{type: text, path: other.txt}}}}, {of_text}")
     asked = both.replace("bpe: {", "bpe: {corpus: text, ") + "measured_on: [other]\nngram_bits: {order: 2}\n"
-    asked += "document_metrics: {numbers: {ascii_only: true}}\n"
+    asked += "document_metrics: {baseline: bpe, numbers: {ascii_only: true}}\n"
     (checkout.folder / "sharded.yaml").write_text(asked)
     printed = checkout.snakemake("results/sharded/tables", "-n", "--configfile", "sharded.yaml")
     jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}

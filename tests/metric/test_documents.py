@@ -275,6 +275,9 @@ def test_measure_has_metrics_of_documents(tmp_path: Path, tokbench: Tokbench) ->
     rows = json.loads(tokbench("measure", tmp_path / "saved", *document, "--only-documents").stdout)["measurements"]
     assert {row["definition"]: row["value"] for row in rows}.items() <= measured.items()
     assert not {"corpus_token_count", "zipf_area"} & {row["metric"] for row in rows}
+    told = tokbench("measure", tmp_path / "saved", *document, "--only-documents", "--baseline", tmp_path / "saved")
+    lengths = [row["value"] for row in json.loads(told.stdout)["measurements"] if row["metric"].startswith("norm")]
+    assert lengths == [1, None, None, 1, None, None]  # One document has no interval.
     refused = tokbench("measure", tmp_path / "saved", *document, "--only-documents", "--only-counts")
     assert "--only-documents needs --documents" in refused.stderr
 

@@ -346,9 +346,13 @@ NOT_READ = {
     "tokbench.pretokens.by_language:read_language_counts",
 }
 INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.building:starting_from"}
+OF_DOCUMENTS = {
+    "tokbench.intrinsic.documents:measure_texts",
+    "tokbench.statistics.sequence_lengths:normalised_lengths",
+}
 NOT_CHOSEN = {
-    "measure": {"tokbench.intrinsic.documents:measure_texts"},
-    "measure_on": {"tokbench.intrinsic.documents:measure_texts"},
+    "measure": OF_DOCUMENTS,
+    "measure_on": OF_DOCUMENTS,
     "measure_documents": {
         "tokbench.adapters.loss:LossCounter",
         "tokbench.intrinsic.tokenizer:measure_documents",

@@ -47,6 +47,11 @@ if TYPE_CHECKING:
 @click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")
 @click.option("--only-counts", is_flag=True, help="Leave out metrics that need documents, as experiments do.")
 @click.option("--only-documents", is_flag=True, help="Compute only metrics that need documents.")
+@click.option(
+    "--baseline",
+    type=click.Path(exists=True),
+    help="Tokenizer whose token counts divide those of FOLDER (normalised sequence length); needs --documents.",
+)
 @reading_options
 @field_options
 @memory_option()
@@ -61,6 +66,7 @@ def measure_command(
     metrics: str | None,
     only_counts: bool,
     only_documents: bool,
+    baseline: str | None,
     reading: "ImportOptions",
     fields: Fields,
     megabytes: int | None,
@@ -85,13 +91,16 @@ def measure_command(
         raise TokbenchError("measure: no text, or two; pass --counts or --documents, such as --documents text.txt")
     if only_documents and (only_counts or counts is not None):
         raise TokbenchError("measure: --only-documents needs --documents; leave out --counts and --only-counts")
+    if baseline is not None and (only_counts or counts is not None):
+        raise TokbenchError("measure: --baseline needs --documents; leave out --counts and --only-counts")
     exit_status.describe_task(f"measure {folder} on {counts or documents[0]}")
     ours = is_ours(Path(folder)) and not reading.flags
+    divisor = None if baseline is None else open_tokenizer(baseline)
     tokenizer = Tokenizer.load(folder) if ours else open_tokenizer(folder, reading)
     given = metric_families(metrics)
     if only_documents:
         with progress("measure"):
-            rows = _of_documents(tokenizer, documents, fields, given)
+            rows = _of_documents(tokenizer, documents, fields, given, divisor)
         write_measurements(tokenizer, rows, variant, corpus, output)
         return
     texts = _texts(documents, fields)
@@ -107,7 +116,7 @@ def measure_command(
             found = measure_documents(
                 tokenizer, texts, families=given, encode=watched.encode_spans if watched else None
             )
-            found += [] if only_counts else _of_documents(tokenizer, documents, fields, given)
+            found += [] if only_counts else _of_documents(tokenizer, documents, fields, given, divisor)
         write_measurements(tokenizer, found, variant, corpus, output, watched.record if watched else None)
         return
     normalised = NormalisedTexts(texts, tokenizer.normalization) if tokenizer.normalization else None
@@ -137,21 +146,32 @@ def measure_command(
         rows = measure_text(
             tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size, reference=words
         )
-        rows += [] if only_counts else _of_documents(tokenizer, documents, fields, given)
+        rows += [] if only_counts else _of_documents(tokenizer, documents, fields, given, divisor)
     write_measurements(tokenizer, rows, variant, corpus, output, normalised.record if normalised else None)
 
 
 def _of_documents(
-    tokenizer: "Tokenizer", files: tuple[str, ...], fields: Fields, families: "Mapping[str, Options]"
+    tokenizer: "Tokenizer",
+    files: tuple[str, ...],
+    fields: Fields,
+    families: "Mapping[str, Options]",
+    baseline: "Tokenizer | None",
 ) -> "ByLanguage":
-    """Return the metrics of documents; empty without files."""
+    """Return the metrics of documents, and lengths relative to a baseline if there is one; empty without files."""
     from tokbench.commands.files import documents_of
     from tokbench.intrinsic.documents import measure_texts
+    from tokbench.statistics.sequence_lengths import normalised_lengths
 
     def read() -> Iterator[tuple[str, bytes]]:
         return ((document.language, document.text) for document in documents_of(files, fields))
 
-    return measure_texts(tokenizer, read, families=families) if files else []
+    if not files:
+        return []
+    rows = measure_texts(tokenizer, read, families=families)
+    if baseline is not None:
+        own, other = ([one.count(text) for _, text in read()] for one in (tokenizer, baseline))
+        rows += [("", row) for row in normalised_lengths(own, other, baseline.name)]
+    return rows
 
 
 def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]]:

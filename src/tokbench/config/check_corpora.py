@@ -165,6 +165,8 @@ def split_mistakes(experiment: Experiment) -> Iterator[str]:
                 break
             readers.setdefault((corpus, experiment.ngram_bits.split), "n-gram models are trained on")
     if experiment.document_metrics is not None:
+        if (baseline := experiment.document_metrics.baseline) is not None:
+            yield from unknown_names("document_metrics.baseline", "variant", [baseline], experiment.variants)
         for corpus in experiment.measured_corpora():
             if corpus in experiment.corpora and experiment.corpora[corpus].counted:
                 yield f"document_metrics: corpus '{corpus}' contains counts and no documents; leave the key out"

@@ -260,14 +260,14 @@ def _may_stand_alone(model: type[Options], key: str) -> bool:
     return not any(field.is_required() for name, field in model.model_fields.items() if name != key)
 
 
-def _families(name: str, documentation: str, *, of_documents: bool) -> Any:
+def _families(name: str, documentation: str, *, of_documents: bool, **others: Any) -> Any:
     """Return a section with one key for each family of metrics that has options: of documents, or of all others."""
-    fields = {
+    fields = others | {
         method.name: (method.options, Field(default_factory=method.options, description=method.summary))
         for method in metrics.methods()
         if method.options.model_fields and (method.of == "documents") == of_documents
     }
-    return create_model(name, __base__=Options, __doc__=documentation, **fields)  # type: ignore[call-overload]
+    return create_model(name, __base__=Options, __doc__=documentation, **fields)
 
 
 if TYPE_CHECKING:
@@ -286,6 +286,14 @@ else:
         "DocumentMetricsOptions",
         "Options of the metrics of documents, which need the order of tokens or their places in a text.",
         of_documents=True,
+        baseline=(
+            str | None,
+            Field(
+                None,
+                description="Variant whose token counts divide those of each tokenizer of the same size (normalised "
+                "sequence length); default: none.",
+            ),
+        ),
     )
     Construction = _choice(constructions)
     Segmentation = _choice(segmentations)

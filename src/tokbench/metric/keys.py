@@ -47,6 +47,7 @@ RULES = tuple(
             for kind in ("identifier", "keyword", "operator", "literal", "delimiter")
             for form, end in (("", "left out"), ("_raw", "with their first space"))
         ),
+        (r"^(lower end .*: )?(upper end .*: )?mean over documents of tokens / ", r"{metric}_mean"),
         (r"^leaves that .*; tokens with their first space$", r"{metric}_raw"),
         (r"^tokens longer than one byte that are .* / tokens longer than one byte$", r"{metric}_longer"),
     )

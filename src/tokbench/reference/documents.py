@@ -1,6 +1,7 @@
 """Metrics of documents, counted byte by byte: alignment of tokens with syntax, words of a segmenter, parallel text."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 Span = tuple[int, int]
 
@@ -54,3 +55,9 @@ def premiums(documents: Sequence[tuple[str, bytes, int]], reference: str) -> dic
         one: sum(tokens for name, _, tokens in documents if name == one) / len(lines[one]) for one in sorted(languages)
     }
     return {language: cost / costs[reference] for language, cost in costs.items()}
+
+
+def normalised_length(tokens: Sequence[int], of_baseline: Sequence[int]) -> tuple[Fraction, Fraction]:
+    """Return tokens / tokens of a baseline: of all documents, and the mean over documents."""
+    ratios = [Fraction(own, other) for own, other in zip(tokens, of_baseline, strict=True) if other]
+    return Fraction(sum(tokens), sum(of_baseline)), sum(ratios, Fraction()) / len(ratios)

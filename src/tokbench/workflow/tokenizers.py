@@ -20,6 +20,7 @@ from tokbench.metric import Sight, families_of
 from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.resource import resource_files, resource_types
 from tokbench.segmentation import segmentations
+from tokbench.tokenizer.folder import OWN
 from tokbench.workflow.corpora import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import memory_for_counts
@@ -311,6 +312,7 @@ STAGES: dict[Sight, tuple[str, ...]] = {
         RECORD,
         "tokbench.corpus.text_files:read_files",
         "tokbench.intrinsic.documents:measure_texts",
+        "tokbench.statistics.sequence_lengths:normalised_lengths",
         "tokbench.tokenizer:Tokenizer",
     ),
     "segmentations": (*GOLD, "tokbench.intrinsic.resource:boundaries_by_word"),
@@ -340,7 +342,20 @@ class Measurements:
     def document_metrics(self, wildcards: Any) -> str:
         """Return the options of the metrics of documents."""
         options = self.experiment.document_metrics
-        return canonical({} if options is None else options.model_dump(mode="json"))
+        return canonical({} if options is None else options.model_dump(mode="json", exclude={"baseline"}))
+
+    def baseline(self, wildcards: Any) -> list[str]:
+        """Return variant and size of the baseline of sequence lengths; empty if none is of this size."""
+        options = self.experiment.document_metrics
+        if options is None or options.baseline is None:
+            return []
+        sizes = [str(size) for size in self.experiment.sizes_of(options.baseline)]
+        size = OWN if sizes == [OWN] else wildcards.size
+        return [f"{options.baseline}/{size}"] if size in sizes else []
+
+    def baseline_flags(self, wildcards: Any, input: Any) -> list[str]:
+        """Return the folder of the baseline as a flag."""
+        return [f"--baseline={folder}" for folder in _several(getattr(input, "baseline", ()))]
 
     def schemes(self, wildcards: Any) -> list[str]:
         """Return the pre-tokenization of the counts on which a tokenizer is measured.
