@@ -19,6 +19,7 @@ from tokbench.config.sections import (
     BoundsOptions,
     CausalEffectOptions,
     Corpus,
+    DocumentMetricsOptions,
     Elsewhere,
     MetricsOptions,
     ModelRuns,
@@ -332,6 +333,8 @@ def metric_sections() -> Iterator[str]:
     for method in metrics.methods():
         section = "document_metrics" if method.of == "documents" else "metrics"
         yield from (line for line in key_table(f"{section}.{method.name}", method.options) if line.startswith("| `"))
+    others = key_table("document_metrics", DocumentMetricsOptions, {method.name for method in metrics.methods()})
+    yield from (line for line in others if line.startswith("| `"))
     yield from (
         "",
         "Experiments measure counts of pre-tokens, and documents if there is a section `document_metrics`. Metrics of",

@@ -16,6 +16,7 @@ from tests.conftest import Tokbench
 from tests.support.processes import value
 from tokbench.errors import TokbenchError
 from tokbench.metric.documents import Documents, TokenizedDocument
+from tokbench.metric.keys import keyed
 from tokbench.metric.measurement import Measurement
 from tokbench.metric.numbers import (
     NumberOptions,
@@ -96,8 +97,20 @@ def test_entropy_and_agreement_of_splits() -> None:
     assert value(same, "digit_split_entropy", "up to 3") is None
     rows = rows_of(numbers, NumberOptions(), "12|345| |1|2345| |123|45")
     assert value(rows, "digit_split_entropy", "more than 3") == pytest.approx(log2(3))
-    assert value(rows, "digit_split_agreement") == 1 / 3
+    assert value(rows, "digit_split_agreement", "split as most numbers") == 1 / 3
     assert split_entropy({(1,): 3, (2,): 1}) == pytest.approx(0.8113, abs=1e-4)
+
+
+def test_numbers_by_their_digits() -> None:
+    rows = rows_of(numbers, NumberOptions(), "12|345| |1|2345| |123|45| |1|2| |12| |7")
+    assert value(rows, "digit_split_entropy", "numbers of 5 digits") == pytest.approx(log2(3))
+    assert value(rows, "digit_split_agreement", "numbers of 5 digits") == 1 / 3
+    assert value(rows, "digit_split_patterns", "numbers of 5 digits") == 3
+    assert value(rows, "tokens_per_digit", "numbers of 5 digits") == 6 / 15
+    assert value(rows, "digit_split_entropy", "numbers of 2 digits") == 1
+    assert value(rows, "tokens_per_digit", "numbers of 1 digit ") == 1
+    assert len({(row.metric, row.definition) for row in rows}) == len(rows)
+    assert "digit_split_entropy_5_digits" in dict(keyed(rows))
 
 
 def test_magnitude() -> None:
@@ -109,7 +122,7 @@ def test_magnitude() -> None:
     assert tokens_by_length(splits) == ([1, 2, 3, 4, 7], [1, 1, 1, 2, 3])
     rows = rows_of(numbers, NumberOptions(), document)
     assert value(rows, "tokens_per_digit_slope") == pytest.approx(0.368, abs=5e-4)
-    assert value(rows, "tokens_per_digit", "tokens with bytes") == 8 / 17
+    assert value(rows, "tokens_per_digit", "tokens with bytes of a number") == 8 / 17
     assert set(magnitude([3.0], [1.0]).values()) == {None}
     none = rows_of(numbers, NumberOptions(), "no| digit")
     assert {row.value for row in none if row.metric != "numbers_left_out"} == {None}

@@ -35,6 +35,7 @@ RULES = tuple(
         (r"; text cut by cover in order of ids$", r"{metric}_cover"),
         (r"^characters of (?P<number>\d) bytes whose bytes are in more than one token", r"{metric}_of_{number}_bytes"),
         (r"^mean F1 of the splits of a number of (?P<number>\d+) digits", r"{metric}_{number}_digits"),
+        (r"\bnumbers of (?P<number>\d+) digit", r"{metric}_{number}_digits"),
         (r"^entropy in bits of the splits of a number of up to", r"{metric}_short"),
         (r"^entropy in bits of the splits of a number of more than", r"{metric}_long"),
         (r"^entropy of followers / log2\(distinct followers of the text\)", r"{metric}_of_text"),

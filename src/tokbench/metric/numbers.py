@@ -98,7 +98,7 @@ def split_entropy(patterns: Mapping[tuple[int, ...], int]) -> float:
 
 
 def _named(length: int) -> str:
-    return f"{length} digits or more" if length == LONGEST else f"{length} digits"
+    return f"{length} digits or more" if length == LONGEST else f"{length} digit{'s' * (length > 1)}"
 
 
 def _three_digits(splits: Splits) -> Iterator[Measurement]:
@@ -134,6 +134,31 @@ def _consistency(splits: Splits) -> Iterator[Measurement]:
     dominant = sum(max(one.values()) for one in patterns.values())
     definition = "numbers split as most numbers of as many digits are / numbers"
     yield ratio("digit_split_agreement", definition, dominant, splits.total(), NONE)
+
+
+def _by_digits(splits: Splits) -> Iterator[Measurement]:
+    """Yield the measurements of each number of digits that the text has."""
+    for length in sorted({min(digits, LONGEST) for digits, _, _ in splits}):
+        patterns: defaultdict[int, Counter[tuple[int, ...]]] = defaultdict(Counter)
+        number = every = touched = 0
+        for (digits, cut, tokens), count in splits.items():
+            if min(digits, LONGEST) == length:
+                patterns[digits][cut] += count
+                number, every, touched = number + count, every + digits * count, touched + tokens * count
+        name = _named(length)
+        if length > 1:
+            total = sum(split_entropy(one) * one.total() for one in patterns.values())
+            yield Measurement(
+                "digit_split_entropy", f"entropy in bits of the splits of numbers of {name}", total / number, number
+            )
+            most = sum(max(one.values()) for one in patterns.values())
+            definition = f"numbers of {name} split as most of as many digits are / those numbers"
+            yield Measurement("digit_split_agreement", definition, most / number, number)
+            distinct = float(sum(map(len, patterns.values())))
+            yield Measurement("digit_split_patterns", f"different splits of numbers of {name}", distinct, number)
+        yield Measurement(
+            "tokens_per_digit", f"tokens with bytes of numbers of {name} / digits", touched / every, every
+        )
 
 
 def tokens_by_length(splits: Splits) -> tuple[list[float], list[float]]:
@@ -202,6 +227,15 @@ def _magnitude(splits: Splits) -> Iterator[Measurement]:
             yield Measurement(metric_name, definition, found, len(digits))
 
 
+BY_DIGITS = {
+    "digit_split_entropy": "entropy of splits",
+    "digit_split_agreement": "split as most",
+    "digit_split_patterns": "different splits",
+    "tokens_per_digit": "tokens per digit",
+}
+"""Columns of the measurements of each number of digits."""
+
+
 @metric(
     "numbers",
     options=NumberOptions,
@@ -212,14 +246,19 @@ def _magnitude(splits: Splits) -> Iterator[Measurement]:
         Shown("three_digit_f1", "numbers", "F1 of longer numbers", "of a number of"),
         Shown("three_digit_precision", "numbers", "precision"),
         Shown("three_digit_recall", "numbers", "recall"),
-        Shown("digit_split_entropy", "numbers", "entropy of splits"),
-        Shown("digit_split_agreement", "numbers", "split as most"),
-        Shown("tokens_per_digit", "numbers"),
+        Shown("digit_split_entropy", "numbers", "entropy of splits", "given its digits"),
+        Shown("digit_split_agreement", "numbers", "split as most", "numbers split as"),
+        Shown("tokens_per_digit", "numbers", "", "of a number / digits"),
+        *(
+            Shown(name, "numbers", f"{column}, {_named(length)}", f"numbers of {_named(length)}")
+            for length in range(1, LONGEST + 1)
+            for name, column in BY_DIGITS.items()
+        ),
     ),
 )
 def numbers(documents: Documents, options: NumberOptions) -> list[Measurement]:
     """Return agreement of digit splits with groups of three, entropy of splits, and tokens per digit."""
     splits, left_out = count_splits(documents, options.ascii_only)
-    rows = [*_three_digits(splits), *_consistency(splits), *_magnitude(splits)]
+    rows = [*_three_digits(splits), *_consistency(splits), *_magnitude(splits), *_by_digits(splits)]
     definition = "numbers that are left out, as some of their bytes are in no token"
     return [*rows, Measurement("numbers_left_out", definition, float(left_out), splits.total() + left_out)]
