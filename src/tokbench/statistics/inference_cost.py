@@ -391,7 +391,7 @@ COST_AT_EQUAL_BITS = TidyTable(
             "quantity at which the fitted line of a tokenizer reaches the bits per byte of a model with the baseline, "
             "divided by the quantity of that model. Below 1 is cheaper. Intervals (95 %) cover seeds and documents.",
             ("variant", "baseline", "axis", "model", "bits", "ratio", "low", "high", "seeds", "documents"),
-            by=("corpus", "suite", "size", "varies", "models"),
+            by=("corpus", "suite", "size", "varies"),
             folds_above=0,
             arranged=True,
         ),
@@ -430,7 +430,7 @@ EQUAL_ARITHMETIC = TidyTable(
             "Bytes per token and bits per byte on {suite} at equal arithmetic of the training, {petaflop:.4g} PFLOP, "
             "by {models}. Intervals (95 %) cover seeds and documents.",
             ("variant", "size", "bytes_per_token", "bits_per_byte", "low", "high", "how", "seeds", "documents"),
-            by=("corpus", "suite", "models", "petaflop"),
+            by=("corpus", "suite", "petaflop"),
             folds_above=0,
             arranged=True,
         ),

@@ -16,9 +16,9 @@ from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.scale_lines import Recipe, ScaleGroup, scale_groups, without_seeds
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.verdicts import DETECT, Trainings
-from tokbench.tabulation import training
 from tokbench.tabulation.columns import (
     BOUNDARIES,
+    CONVERGENCE_COLUMNS,
     PERTURBED,
     PERTURBED_ANSWERS,
     QUESTION_MEASURES,
@@ -28,6 +28,7 @@ from tokbench.tabulation.columns import (
     TEXT,
     TOKEN_SCORES,
     TOKENS,
+    TRAINED_ON_COLUMNS,
 )
 from tokbench.tabulation.table import Tables, make_tables, require, schema, tables_of
 
@@ -136,8 +137,8 @@ class StatisticsInputs:
         rates = counted.filter(pl.col("tokens") > 0, pl.col("bytes") > 0)
         return scale_groups(
             self.bits_by_seed,
-            with_seeds(self._read_newer("convergence", training.CONVERGENCE.schema), self._seeds),
-            with_seeds(self._read_newer("trained_on", training.TRAINED_ON.schema), self._seeds),
+            with_seeds(self._read_newer("convergence", schema(CONVERGENCE_COLUMNS)), self._seeds),
+            with_seeds(self._read_newer("trained_on", schema(TRAINED_ON_COLUMNS)), self._seeds),
             self.model_recipes,
             {(variant, size): int(value) for variant, size, value in sizes.select("variant", "size", "value").rows()},
             {

@@ -435,7 +435,7 @@ SCALE_FITS = TidyTable(
                 "variant", "axis", "scales", "lowest", "highest", "bits_at_smallest", "bits_at_largest", "exponent",
                 "low", "high", "residual", "curvature", "curvature_low", "curvature_high", "law", "seeds", "documents",
             ),
-            by=("corpus", "suite", "size", "varies", "models"),
+            by=("corpus", "suite", "size", "varies"),
             arranged=True,
         ),
     ),
@@ -472,7 +472,7 @@ SCALE_COMPARISONS = TidyTable(
             "Exponents of a minus those of b over the {varies} of {models} on {suite}, at a vocabulary of {size}, "
             "paired by seed and document. A steeper tokenizer gains more from scale.",
             ("axis", "a", "b", "difference", "low", "high", "holm", "verdict", "detectable", "seeds", "documents"),
-            by=("corpus", "suite", "size", "varies", "models"),
+            by=("corpus", "suite", "size", "varies"),
             folds_above=0,
             arranged=True,
         ),

@@ -207,6 +207,54 @@ TOKEN_SCORES = (
 """Columns of scored tokens around the end of the vocabulary."""
 
 
+_NOT_RECORDED = "not in the model's manifest"
+TRAINED_ON_COLUMNS = (
+    VARIANT,
+    SIZE,
+    MODEL,
+    Column("documents", pl.Int64, "documents read, with repetitions; the last may be incomplete",
+           "documents", "documents", empty=_NOT_RECORDED),
+    Column("text_bytes", pl.Int64, "bytes of their text", "bytes", "bytes of text",
+           empty="not in the model's manifest, or the tokens' bytes are not known"),
+    Column("tokens", pl.Int64, "tokens read, including ends of documents", "tokens", "tokens", empty=_NOT_RECORDED),
+    Column("sequences", pl.Int64, "sequences of tokens read; the last may be incomplete", "sequences",
+           "sequences", empty=_NOT_RECORDED),
+    Column("batches", pl.Int64, "batches, each one step of the optimizer", "batches", "batches", empty=_NOT_RECORDED),
+    Column("petaflop", pl.Float64, "floating-point operations of the training, from a formula and not measured; "
+           "batches are counted as full", "10^15 operations", "PFLOP", empty=_NOT_RECORDED),
+)  # fmt: skip
+"""Columns of the text that models were trained on, which statistics use."""
+
+
+CONVERGENCE_COLUMNS = (
+    VARIANT,
+    SIZE,
+    MODEL,
+    SUITE,
+    Column("share", pl.Float64, "share of the training done", SHARE, "trained"),
+    Column("batch", pl.Int64, "batches trained on", "batches"),
+    Column("tokens", pl.Int64, "tokens seen", "tokens"),
+    Column(
+        "accuracy",
+        pl.Float64,
+        "unweighted mean over the suite's tasks",
+        SHARE,
+        empty="the suite has no tasks, or one without accuracy",
+    ),
+    Column("tasks", pl.Int64, "tasks of the suite", "tasks"),
+    Column(
+        "bits_per_byte",
+        pl.Float64,
+        "bits per byte of the checkpoint on the evaluation split",
+        "bits per byte",
+        "bits per byte",
+        4,
+        empty="the suite did not measure bits per byte",
+    ),
+)
+"""Columns of the scores of checkpoints, which statistics use."""
+
+
 SEGMENTATION = Column(
     "segmentation", pl.String, "segmentation of the texts into the tokenizer's own tokens: random, characters, or "
     "digits_right (digits in groups of three from the right)",

@@ -10,9 +10,9 @@ from tokbench.errors import TokbenchError
 from tokbench.io.json import read_json, read_result
 from tokbench.io.paths import literal
 from tokbench.io.text_files import first_line
-from tokbench.tabulation.columns import MODEL, REASON, SIZE, SUITE, VARIANT
+from tokbench.tabulation.columns import CONVERGENCE_COLUMNS, MODEL, REASON, SIZE, SUITE, TRAINED_ON_COLUMNS, VARIANT
 from tokbench.tabulation.reading import AGAIN, HEAD, require_key, run_of, to_frame
-from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
+from tokbench.tabulation.table import Column, Print, TidyTable
 
 
 def curve_table(models: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
@@ -110,25 +110,10 @@ def _petaflop(read: Mapping[str, Any]) -> Any:
     return flops / PETA if isinstance(flops, int | float) else flops
 
 
-UNTOLD = "not in the model's manifest"
 TRAINED_ON = TidyTable(
     "trained_on",
     "a model with a tokenizer, trained by Tokbench",
-    (
-        VARIANT,
-        SIZE,
-        MODEL,
-        Column("documents", pl.Int64, "documents read, with repetitions; the last may be incomplete",
-               "documents", "documents", empty=UNTOLD),
-        Column("text_bytes", pl.Int64, "bytes of their text", "bytes", "bytes of text",
-               empty="not in the model's manifest, or the tokens' bytes are not known"),
-        Column("tokens", pl.Int64, "tokens read, including ends of documents", "tokens", "tokens", empty=UNTOLD),
-        Column("sequences", pl.Int64, "sequences of tokens read; the last may be incomplete", "sequences",
-               "sequences", empty=UNTOLD),
-        Column("batches", pl.Int64, "batches, each one step of the optimizer", "batches", "batches", empty=UNTOLD),
-        Column("petaflop", pl.Float64, "floating-point operations of the training, from a formula and not measured; "
-               "batches are counted as full", "10^15 operations", "PFLOP", empty=UNTOLD),
-    ),
+    TRAINED_ON_COLUMNS,
     maker=trained_on_table,
     takes=("models", "own_sizes"),
     keys=("variant", "size", "model"),
@@ -211,24 +196,7 @@ def _end(read: Mapping[str, Any], file: Path) -> dict[str, Any]:
 CONVERGENCE = TidyTable(
     "convergence",
     "a checkpoint of a model with a tokenizer, or the final model, on a suite",
-    (
-        VARIANT,
-        SIZE,
-        MODEL,
-        SUITE,
-        Column("share", pl.Float64, "share of the training done", SHARE, "trained"),
-        Column("batch", pl.Int64, "batches trained on", "batches"),
-        Column("tokens", pl.Int64, "tokens seen", "tokens"),
-        Column(
-            "accuracy", pl.Float64, "unweighted mean over the suite's tasks", SHARE,
-            empty="the suite has no tasks, or one without accuracy",
-        ),
-        Column("tasks", pl.Int64, "tasks of the suite", "tasks"),
-        Column(
-            "bits_per_byte", pl.Float64, "bits per byte of the checkpoint on the evaluation split", "bits per byte",
-            "bits per byte", 4, empty="the suite did not measure bits per byte",
-        ),
-    ),
+    CONVERGENCE_COLUMNS,
     maker=convergence_table,
     takes=("along", "downstream", "models", "own_sizes"),
     keys=("variant", "size", "model", "suite", "share"),

@@ -65,15 +65,15 @@ def _named(table: Table, declared: TidyTable, at: dict[str, Any]) -> Table:
     """Return a table with the options that differ along its line as a note."""
     differs = next(iter(table.frame["differs"].to_list()), "")
     equal = next(iter(table.frame["equal"].to_list()), "")
-    name = slug(declared.name.replace("_", "-"), at["corpus"], at["suite"], at["size"], at["varies"], _first(at))
+    name = slug(declared.name.replace("_", "-"), at["corpus"], at["suite"], at["size"], at["varies"], _largest(at))
     note = f"Equal on this line: {equal}." + f" Options that differ: {differs}." * bool(differs)
     return replace(table, name=name, notes=[*table.notes, note])
 
 
-def _first(at: dict[str, Any]) -> str:
-    """Return the first and the last model of a line, for names of files."""
-    names = at["models"].split(", ")
-    return f"{names[0]}-to-{names[-1]}"
+def _largest(at: dict[str, Any]) -> str:
+    """Return the model of the largest scale of a line, for names of files."""
+    name: str = at["models"].rpartition(", ")[2]
+    return name
 
 
 def _order_finding(orders: pl.DataFrame) -> str:
@@ -119,24 +119,19 @@ def _drawing(content: ReportContent, fits: pl.DataFrame, at: dict[str, Any]) -> 
         f"{baseline} at the same quantity, in the range of its models; lower is better.{content.left_out(shown)}"
         f"{content.in_brackets}"
     )
-    says = "Exponents over " + "; ".join(
-        _exponents(fits, axis) for axis in fits["axis"].unique(maintain_order=True)[:1]
-    )
+    says = f"Exponents over {_exponents(fits, fits['axis'][0])}"
     source = NumberSource([path_of(SCALE_FITS), path_of(MODEL_COSTS)])
-    name = slug("bits-over", at["varies"], at["corpus"], at["suite"], at["size"], _first(at))
+    name = slug("bits-over", at["varies"], at["corpus"], at["suite"], at["size"], _largest(at))
     return [Drawing(name, caption, draw, source, shown, says)]
 
 
 def _exponents(fits: pl.DataFrame, axis: str) -> str:
     part = fits.filter(axis=axis).sort("exponent", descending=True)
-    told = [
-        f"{row['variant']} {printed(row['exponent'], 'real', 3)}"
-        + f" ({printed(row['low'], 'real', 3)} to {printed(row['high'], 'real', 3)})" * (row["low"] is not None)
-        if row["low"] is not None
-        else f"{row['variant']} {printed(row['exponent'], 'real', 3)}"
-        for row in part.iter_rows(named=True)
-    ]
-    return f"{axis.replace('_', ' ')}: {', '.join(told)}."
+    exponents = []
+    for row in part.iter_rows(named=True):
+        exponent, low, high = (printed(row[name], "real", 3) for name in ("exponent", "low", "high"))
+        exponents.append(f"{row['variant']} {exponent}" + f" ({low} to {high})" * (row["low"] is not None))
+    return f"{axis.replace('_', ' ')}: {', '.join(exponents)}."
 
 
 def _at_equal_arithmetic(content: ReportContent) -> list[Table | Drawing]:
@@ -152,7 +147,7 @@ def _at_equal_arithmetic(content: ReportContent) -> list[Table | Drawing]:
         )
         if len(part) >= LEAST_POINTS:
             exhibits.append(_scatter(content, part, at, order))
-        name = slug("equal-arithmetic", at["corpus"], at["suite"], _first(at), f"{at['petaflop']:.4g}")
+        name = slug("equal-arithmetic", at["corpus"], at["suite"], _largest(at), f"{at['petaflop']:.4g}")
         exhibits += [replace(one, name=name) for one in split(content, EQUAL_ARITHMETIC, **at)]
     return exhibits
 
@@ -183,5 +178,5 @@ def _scatter(content: ReportContent, part: pl.DataFrame, at: dict[str, Any], ord
         says = f"Kendall's tau {printed(order['tau'], 'real', 2)}"
         says += f", 95 % interval {printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}." if ends else "."
     source = NumberSource([path_of(EQUAL_ARITHMETIC), path_of(EQUAL_ARITHMETIC_ORDER)])
-    name = slug("bits-at-equal-arithmetic", at["corpus"], at["suite"], _first(at), f"{at['petaflop']:.4g}")
+    name = slug("bits-at-equal-arithmetic", at["corpus"], at["suite"], _largest(at), f"{at['petaflop']:.4g}")
     return Drawing(name, caption, draw, source, shown, says)
