@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.support.small_report import altered, scale_frames, whole
 from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import flops_per_token
 from tokbench.models.pretraining.options import PRESETS
+from tokbench.reference import scaling as reference
 from tokbench.report.figures.style import inline
 from tokbench.report.layout import Drawing, Heading, Table
 from tokbench.report.sections.scales import over_scale
@@ -209,6 +211,41 @@ def test_tau_is_that_of_scipy(items: int, seed: int) -> None:
     x, y = rng.integers(0, 4, (2, items, 3)).astype(float)
     for column, tau in enumerate(kendall(x, y)):
         assert tau == pytest.approx(float(kendalltau(x[:, column], y[:, column]).statistic), nan_ok=True)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.integers(1, 10**12), min_size=2, max_size=6, unique=True),
+    st.lists(st.floats(0.5, 8), min_size=6, max_size=6),
+)
+def test_laws_are_those_of_the_reference(quantities: list[int], bits: list[float]) -> None:
+    points = [(float(x), y) for x, y in zip(sorted(quantities), bits, strict=False)]
+    x, y = [log(one) for one, _ in points], [log(one) for _, one in points]
+    if min(b - a for a, b in pairwise(x)) < 0.01:
+        return
+    exponent, coefficient, curvature = reference.power_law(points)
+    assert -float(np.dot(slope_weights(x), y)) == pytest.approx(exponent, rel=1e-6, abs=1e-6)
+    assert exp(float(np.dot(line_weights(x, 0.0), y))) == pytest.approx(coefficient, rel=1e-4)
+    if curvature is not None:
+        assert float(np.dot(curvature_weights(x), y)) == pytest.approx(curvature, rel=1e-4, abs=1e-4)
+
+
+def test_a_table_has_the_law_of_the_reference() -> None:
+    found, bits = groups(budgets(100_000, 200_000, 400_000), {"a": power(20, 0.16)}, noise=0.05)
+    [row] = fit_scales(found).filter(axis="text_bytes").rows(named=True)
+    levels = bits.group_by("model", maintain_order=True).agg(pl.col("bits").sum() / pl.col("bytes").sum())["bits"]
+    exponent, coefficient, curvature = reference.power_law(list(zip([1e5, 2e5, 4e5], levels, strict=True)))
+    assert row["exponent"] == pytest.approx(exponent)
+    assert row["coefficient"] == pytest.approx(coefficient)
+    assert row["curvature"] == pytest.approx(curvature)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=7))
+def test_tau_is_that_of_the_reference(items: list[tuple[int, int]]) -> None:
+    x, y = (np.array([[one[place]] for one in items], float) for place in (0, 1))
+    tau = reference.kendall(x[:, 0].tolist(), y[:, 0].tolist())
+    assert kendall(x, y)[0] == pytest.approx(float("nan") if tau is None else tau, nan_ok=True)
 
 
 def test_an_exact_law_is_found_without_error() -> None:

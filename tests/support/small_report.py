@@ -201,7 +201,13 @@ def board_of_seeds(seeds: int) -> pl.DataFrame:
 
 def translations() -> dict[str, pl.DataFrame]:
     """Return tables of two tokenizers that translate one test."""
-    of = {"parallel": "news", "source_language": "en", "target_language": "de", "test": "held", "model": "tiny"}
+    of: dict[str, Any] = {
+        "parallel": "news",
+        "source_language": "en",
+        "target_language": "de",
+        "test": "held",
+        "model": "tiny",
+    }
     of |= {"size": 1024, "metric": "BLEU", "n": 40}
     scores = [
         of | {"tokenizers": name, "value": value, "low": value - 1, "high": value + 1, "signature": "tok:13a"}
@@ -389,7 +395,7 @@ def whole() -> ReportContent:
 
 def altered(content: ReportContent, **changes: Any) -> ReportContent:
     """Return the content with other frames (None removes one) and other attributes."""
-    frames = content.frames | {name: frame for name, frame in changes.items() if name in PARTS}
+    frames = {**content.frames, **{name: frame for name, frame in changes.items() if name in PARTS}}
     others = {name: value for name, value in changes.items() if name not in PARTS}
     changed = replace(content, frames={name: frame for name, frame in frames.items() if frame is not None}, **others)
     if not others:  # Unchanged parts are reused.
@@ -422,15 +428,15 @@ def segmentation_frames() -> dict[str, pl.DataFrame]:
          2.2 + 0.1 * place + 0.01 * ((document + place) * (seed + 1) % 5), seed)
         for place, head in enumerate(heads) for kind in kinds for document in range(4) for seed in range(3)
     ]  # fmt: skip
-    inputs = [
+    of_documents, of_questions = (
         pl.DataFrame(rows, schema={**schema(columns), "seed": pl.Int64}, orient="row")
         for rows, columns in ((documents, SEGMENTED_DOCUMENTS_COLUMNS), (questions, SEGMENTED_QUESTIONS_COLUMNS))
-    ]
+    )
     texts = [(*head, kind, 2.0, 3, 0, 4, 0, 0, None) for head in heads for kind in kinds]
     return {
         "segmented_texts": pl.DataFrame(texts, schema=SEGMENTED_TEXTS.schema, orient="row"),
-        "segmentation_losses": segmentation_losses(*inputs),
-        "segmentation_loss_comparisons": compare_segmentation_losses(*inputs, {}),
+        "segmentation_losses": segmentation_losses(of_documents, of_questions),
+        "segmentation_loss_comparisons": compare_segmentation_losses(of_documents, of_questions, {}),
     }
 
 
@@ -466,7 +472,14 @@ def perturbed_by_seed() -> pl.DataFrame:
 
 def scale_frames() -> dict[str, pl.DataFrame]:
     """Return the statistics of one model with three budgets of text; later variants need more bits."""
-    shape = {"d_model": 64, "n_heads": 4, "n_layers": 2, "max_seq_len": 256, "vocab_multiple": 64, "precision": "fp32"}
+    shape: dict[str, Any] = {
+        "d_model": 64,
+        "n_heads": 4,
+        "n_layers": 2,
+        "max_seq_len": 256,
+        "vocab_multiple": 64,
+        "precision": "fp32",
+    }
     recipes = {f"tiny_{text} (3 seeds)": shape | {"text_bytes": text} for text in (100_000, 200_000, 400_000)}
     bits, read = [], []
     for model, recipe in recipes.items():

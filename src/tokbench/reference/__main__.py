@@ -32,6 +32,7 @@ from tokbench.reference import (
     parity,
     pathpiece,
     sage,
+    scaling,
     segmentation,
     superwords,
     toast,
@@ -458,6 +459,19 @@ def of_discontinuity(text: Text) -> Iterator[str]:
     yield f"jump of {effect:.3f} bytes, standard error {error:.3f}, {degrees} degrees of freedom"
 
 
+def of_scaling(text: Text) -> Iterator[str]:
+    """Number of tokens over the number of merges: a quarter, a half and all of them."""
+    all_merges = list(text.merges)
+    points = []
+    for part in (len(all_merges) // 4, len(all_merges) // 2, len(all_merges)):
+        tokens = sum(len(segmentation.merge(word, all_merges[:part])) for word in text.pretokens)
+        points.append((float(part), float(tokens)))
+    exponent, coefficient, _ = scaling.power_law(points)
+    yield f"tokens = {coefficient:.4g} x merges^-{exponent:.3f}"
+    tau = scaling.kendall([merges for merges, _ in points], [tokens for _, tokens in points])
+    yield f"Kendall's tau of merges and tokens: {tau}"
+
+
 DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "alignment": of_alignment,
     "bpe": of_bpe,
@@ -517,6 +531,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "prune": of_prune,
     "restructure": of_restructure,
     "ranked": lambda text: text.cut(lambda word: segmentation.ranked(word, text.ids)),
+    "scaling": of_scaling,
     "relaxation": of_relaxation,
     "shares": of_shares,
     "runs": of_runs,

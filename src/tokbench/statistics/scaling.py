@@ -9,6 +9,8 @@ Each estimate is a sum of weights times logarithms of bits per byte. Logarithms 
 estimate is a ratio of sums over documents for each seed. Its interval therefore covers seeds and documents as crossed
 random effects, see :func:`tokbench.statistics.estimate.ratio_over_both`. Differences of tokenizers are paired by seed
 and document. Other scales, such as those between the models, are not sampled: no interval covers them.
+
+Reference: :mod:`tokbench.reference.scaling`.
 """
 
 from collections.abc import Mapping, Sequence
