@@ -133,12 +133,13 @@ def test_what_one_segmentation_loses_is_told_of_suites_that_ask(tmp_path: Path) 
 
 def test_bits_summed_over_segmentations(tmp_path: Path) -> None:
     measured = {
-        "bits_per_byte": 2.0, "own_bits_per_byte": 2.25, "gap": 0.25, "low": 0.125, "high": 0.5, "missed": 0.01,
+        "bits_per_byte": 2.0, "own_bits_per_byte": 2.25, "gap": 0.25, "low": 0.125, "high": 0.5, "missed": 1.25,
         "width": 16, "documents": 2, "bytes": 200,
     }  # fmt: skip
     nothing = [result(tmp_path, "old"), result(tmp_path, "empty", summed_bits=None)]
     table = summed_bits_table([result(tmp_path, "new", summed_bits=measured), *nothing])
     assert table.rows() == [("bpe", 512, "new", "both", *measured.values())]
+    SUMMED_BITS.check(table)  # A narrow beam drops more than it keeps.
     assert summed_bits_table(nothing).is_empty()
     content = ReportContent(
         title="t", recipes={"bpe": {}}, configuration="", provenance={}, declared=[SUMMED_BITS],

@@ -9,7 +9,7 @@ import polars as pl
 from tokbench.io.json import read_result
 from tokbench.tabulation.columns import MODEL, SIZE, SUITE, TASK, VARIANT
 from tokbench.tabulation.reading import AGAIN, HEAD, require_key, to_frame
-from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
+from tokbench.tabulation.table import Column, Print, TidyTable
 
 
 def coverings_table(results: Iterable[Path | str]) -> pl.DataFrame:
@@ -181,8 +181,8 @@ SUMMED_BITS = TidyTable(
         Column("low", pl.Float64, "lower end of its 95 % interval (bootstrap over documents)", BITS, "low", 5),
         Column("high", pl.Float64, "upper end of this interval", BITS, "high", 5),
         Column("missed", pl.Float64, "share of probability that the steps of the beam dropped, summed over the steps, "
-               "mean over documents. On texts that the model itself produces, it bounds the expected share missed",
-               SHARE, "missed", 3),
+               "mean over documents. On texts that the model itself produces, it bounds the expected share missed; "
+               "above 1, it says nothing", "sum of shares", "missed", 3),
         Column("width", pl.Int64, "segmentations that the beam followed", "segmentations", "followed"),
         Column("documents", pl.Int64, "documents, of which the first bytes were used", "documents", "documents"),
         Column("bytes", pl.Int64, "bytes used of these documents", "bytes", "bytes"),
