@@ -453,7 +453,7 @@ def test_methods_name_what_is_there_in_plain_python(kind: str) -> None:
 def test_what_is_not_there_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["bpee"], [], ["bpe", "text", "many"]):
         assert main(arguments) == 2
-        assert "NAME is one of bpe, " in capsys.readouterr().out
+        assert "NAME is one of alignment, bpe, " in capsys.readouterr().out
 
 
 def test_links() -> None:

@@ -43,6 +43,8 @@ IN_FULL = (
     "newer",
     "study",
     "study_models",
+    "measures",
+    "measures_over_scale",
     "study_models_in_full",
     "study_pilot",
 )

@@ -12,7 +12,14 @@ from tests.support.small_models import Bytes, ids_of
 from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing, TextBudget
-from tokbench.models.pretraining.order import EncodedDocument, OrderedDocuments, Slices, encoded, in_order
+from tokbench.models.pretraining.order import (
+    EncodedDocument,
+    OrderedDocuments,
+    Slices,
+    encoded,
+    in_order,
+    reject_repeated,
+)
 from tokbench.models.pretraining.pack import FOLDERS, SliceForm, join, pack, pack_phases
 from tokbench.models.pretraining.pack_slices import gather, pack_slice, write_tokens
 
@@ -89,7 +96,7 @@ def test_documents_with_one_number_are_not_joined(tmp_path: Path) -> None:
     corpora = [in_pieces([b"a", b"bb"], 9), in_pieces([b"cc", b"ddd"], 9)]
     merged = sorted([*corpora[0], *corpora[1]], key=lambda row: row.document)
     with pytest.raises(TokbenchError, match="document 0 is in two shards; name each shard of one corpus once"):
-        list(encoded(Bytes(), merged))
+        list(encoded(Bytes(), reject_repeated(merged)))
     pieces = [EncodedDocument(0, True, 1, np.array([letter], np.int32)) for letter in b"xy"]
     pack(in_order(pieces, 1, tmp_path), 256, tmp_path / "packed", sequence_length=8, seed=1)
     assert documents_of(tmp_path / "packed") == [b"x", b"y"]

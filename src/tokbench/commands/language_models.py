@@ -159,7 +159,7 @@ def pack_command(
     """
     from tokbench.commands.parameters import check_memory, text_budget
     from tokbench.corpus.documents import read_documents
-    from tokbench.models.pretraining.order import Slices, encoded, in_order
+    from tokbench.models.pretraining.order import Slices, encoded, in_order, reject_repeated
     from tokbench.models.pretraining.pack import SliceForm, is_slice, join, pack, pack_phases
     from tokbench.tokenizer import Tokenizer
 
@@ -175,7 +175,7 @@ def pack_command(
         form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
         packed = join([Path(shard) for shard in shards], form, target, occurrences)
     else:
-        text = in_order(encoded(tokenizer, read_documents(shards)), seed, target.parent)
+        text = in_order(encoded(tokenizer, reject_repeated(read_documents(shards))), seed, target.parent)
         write = pack if second_phase is None else partial(pack_phases, second_phase=second_phase)
         found = write(
             text,

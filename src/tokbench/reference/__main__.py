@@ -459,6 +459,37 @@ def of_discontinuity(text: Text) -> Iterator[str]:
     yield f"jump of {effect:.3f} bytes, standard error {error:.3f}, {degrees} degrees of freedom"
 
 
+def of_premiums(text: Text) -> Iterator[str]:
+    """Two halves of a text as two languages."""
+    half = len(text.pretokens) // 2
+    halves = (text.pretokens[:half], text.pretokens[half:])
+    rows = [
+        (name, b"".join(part), sum(len(segmentation.merge(word, text.merges)) for word in part))
+        for name, part in zip(("first", "second"), halves, strict=True)
+    ]
+    for name, premium in (documents.premiums(rows, "first") or {}).items():
+        yield f"tokens of the {name} half / those of the first: {premium:.3f}"
+
+
+def of_tokens_of_spans(text: Text) -> Iterator[str]:
+    """Tokens of each word."""
+    tokens = [text.tokens[number] for word in text.pretokens for number in segmentation.merge(word, text.merges)]
+    words = [found.span() for found in re.finditer(rb"\w+", text.text)]
+    for (start, end), count in zip(words, documents.tokens_of_spans(tokens, words), strict=True):
+        yield f"{shown(text.text[start:end])}: {count}"
+
+
+def of_normalised_length(text: Text) -> Iterator[str]:
+    """Tokens of each word with all merges, over those with half of them."""
+    merges = list(text.merges)
+    tokens, of_baseline = (
+        [len(segmentation.merge(word, part)) for word in text.pretokens]
+        for part in (merges, merges[: len(merges) // 2])
+    )
+    ratio, mean = documents.normalised_length(tokens, of_baseline)
+    yield f"tokens with all merges / with half of them: {ratio}, a mean over words of {float(mean):.3f}"
+
+
 def of_scaling(text: Text) -> Iterator[str]:
     """Number of tokens over the number of merges: a quarter, a half and all of them."""
     all_merges = list(text.merges)
@@ -521,6 +552,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
         f"{shown(bytes([byte]))}: {surprisal:.3f} nats, entropy {entropy:.3f}"
         for byte, surprisal, entropy in zip(text.text, *ngram.score([text.text], 3, text.text), strict=True)
     ),
+    "normalised_length": of_normalised_length,
     "order": lambda text: (
         shown(text.tokens[place]) for place in numbers.by_bytes(text.tokens, range(256, len(text.tokens)))
     ),
@@ -528,6 +560,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "pathpiece": of_pathpiece,
     "picky_bpe": of_picky_bpe,
     "parity_bpe": of_parity_bpe,
+    "premiums": of_premiums,
     "prune": of_prune,
     "restructure": of_restructure,
     "ranked": lambda text: text.cut(lambda word: segmentation.ranked(word, text.ids)),
@@ -544,6 +577,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "splitmix": lambda text: (f"{number:016x}" for number in islice(numbers.draws(text.text, 0), text.size)),
     "superbpe": of_superbpe,
     "superbpe_words": of_superbpe_words,
+    "tokens_of_spans": of_tokens_of_spans,
     "tokens_of_words": of_tokens_of_words,
     "sums": lambda text: iter([f"scores add up to {numbers.whole_sum(text.scores.values())} / 2^1074"]),
     "toast": of_toast,

@@ -57,19 +57,13 @@ class _Piece(NamedTuple):
 
 
 def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[EncodedDocument]:
-    """Encode documents in their order. A long document is encoded in pieces with the same ids as the full text.
-
-    Raises:
-        TokbenchError: two documents in sequence have the same number, as in shards of two corpora.
-    """
+    """Encode documents in their order. A long document is encoded in pieces with the same ids as the full text."""
     first = -1
 
     def pieces(document: Document) -> Iterator[_Piece]:
         nonlocal first
         begins = not isinstance(document, ContinuationPiece)
         if begins:
-            if document.document == first:
-                raise TokbenchError(f"document {first} is in two shards; name each shard of one corpus once")
             first = document.document
         return _pieces(first, begins, document.text, tokenizer)
 
@@ -82,6 +76,21 @@ def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[Encod
             last = EncodedDocument(piece.document, piece.ends, len(piece.text), found)
     if last is not None:
         yield last
+
+
+def reject_repeated(documents: Iterable[Document]) -> Iterator[Document]:
+    """Yield documents that are sorted by number.
+
+    Raises:
+        TokbenchError: two documents have the same number, as in shards of two corpora.
+    """
+    last = -1
+    for document in documents:
+        if not isinstance(document, ContinuationPiece):
+            if document.document == last:
+                raise TokbenchError(f"document {last} is in two shards; name each shard of one corpus once")
+            last = document.document
+        yield document
 
 
 def _pieces(number: int, begins: bool, text: bytes, tokenizer: Encoder) -> Iterator[_Piece]:
