@@ -202,8 +202,8 @@ class Vocabulary:
             seen: set[tuple[bytes, bool]] = set()
             for form in zip(self.tokens, flags, strict=True):
                 if form in seen:
-                    told = " inside pre-tokens" if form[1] else ""
-                    raise TokbenchError(f"vocabulary has the token {form[0].hex()}{told} twice; remove one")
+                    message = " inside pre-tokens" if form[1] else ""
+                    raise TokbenchError(f"vocabulary has the token {form[0].hex()}{message} twice; remove one")
                 seen.add(form)
         if self.ids is not None:
             self._check_ids(self.ids)

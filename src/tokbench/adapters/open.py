@@ -270,8 +270,8 @@ def matched(a: ComparedTokenizer, b: ComparedTokenizer) -> list[tuple[int, int]]
         return [(size, size) for size in shared]
     if len(a.folders) == len(b.folders) == 1:
         return [(next(iter(a.folders)), next(iter(b.folders)))]
-    told = " and ".join(f"{one.name} has {', '.join(map(str, one.folders))}" for one in (a, b))
-    raise TokbenchError(f"no vocabulary size in common: {told}; name one size of each, as in {a.name}/SIZE")
+    message = " and ".join(f"{one.name} has {', '.join(map(str, one.folders))}" for one in (a, b))
+    raise TokbenchError(f"no vocabulary size in common: {message}; name one size of each, as in {a.name}/SIZE")
 
 
 def unequal(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes) -> dict[tuple[int, int], tuple[int, int]]:

@@ -264,8 +264,8 @@ def _held_against(
             ), ""
         compared[what] = equal
     *others_told, last = [f"{number:,} {what}" for what, number in compared.items() if number]
-    told = " and ".join([", ".join(others_told), last] if others_told else [last])
-    return found, f"ids equal those of {found.library} on {told}" + (f"; {others}" if others.codes else "")
+    message = " and ".join([", ".join(others_told), last] if others_told else [last])
+    return found, f"ids equal those of {found.library} on {message}" + (f"; {others}" if others.codes else "")
 
 
 def _digest(path: Path) -> str:

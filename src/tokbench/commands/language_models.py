@@ -123,8 +123,8 @@ def pack_slice_command(
     exit_status.describe_task(f"pack slice {number} of {tokens}")
     slices = read_contents(Path(tokens)).slices
     if (slices.seed, slices.second_phase) != (seed, second_phase):
-        told = f"in the order of seed {slices.seed} and a second phase of {slices.second_phase}"
-        raise TokbenchError(f"{tokens}: {told}; name these, or encode the shards again")
+        message = f"in the order of seed {slices.seed} and a second phase of {slices.second_phase}"
+        raise TokbenchError(f"{tokens}: {message}; name these, or encode the shards again")
     tokenizer = Tokenizer.load(folder)
     budget = text_budget(epochs, text_bytes)
     form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)

@@ -83,8 +83,8 @@ def _offline_tasks(experiment: Experiment) -> Iterator[str]:
             if number > pool:
                 own = task in suite.overrides and suite.overrides[task].num_fewshot is not None
                 key = f"overrides.{task}.num_fewshot" if own else "num_fewshot"
-                told = f"{number} examples, and tasks.fewshot_pool is {pool}; raise it, or ask for fewer"
-                yield f"suites.{name}.{key}: {told}"
+                message = f"{number} examples, and tasks.fewshot_pool is {pool}; raise it, or ask for fewer"
+                yield f"suites.{name}.{key}: {message}"
                 break
 
 

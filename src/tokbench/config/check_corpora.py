@@ -111,8 +111,8 @@ def corpus_mistakes(experiment: Experiment) -> Iterator[str]:
                 files = files_of(corpus.source)
                 yield from path_mistakes(f"{key}.source.path", files, patterns=True)
                 if isinstance(corpus.source, TextSource | JsonLinesSource) and corpus.parts > len(files):
-                    told = f"{corpus.parts} parts of {len(files)} file{'s' * (len(files) > 1)}"
-                    yield f"{key}.parts: {told}, which are not split; ask for {len(files)}, or split them further"
+                    message = f"{corpus.parts} parts of {len(files)} file{'s' * (len(files) > 1)}"
+                    yield f"{key}.parts: {message}, which are not split; ask for {len(files)}, or split them further"
                 yield from (f"{key}.source: {mistake}" for mistake in mistakes_of_fields(corpus.source))
             except TokbenchError as error:
                 yield f"{key}.source.path: {error}"

@@ -170,8 +170,8 @@ def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Itera
             else:
                 named_pattern(variant.pattern, f"{key}.pattern", library)
         except TokbenchError as error:
-            told = str(error)
-            yield told if told.startswith(key) else f"{key}.pattern: {told}"
+            message = str(error)
+            yield message if message.startswith(key) else f"{key}.pattern: {message}"
     if variant.special_tokens is not None:
         yield from _special(f"{key}.special_tokens", variant.form, variant.special_tokens)
     if variant.segmentation is not None and variant.segmentation not in segmentations:

@@ -221,8 +221,8 @@ def construction(
         check(spelt, name, "its tokens have continuation forms, and an initial vocabulary contains each token once")
         check(not languages or source == "counts", name, "only a method that reads counts can read them by language")
         needed = [option for option, field in given.items() if field.is_required()] if gives_initial else []
-        told = f"an initial vocabulary is built with its options' defaults; give one to {listed(needed)}"
-        check(not needed, name, told)
+        message = f"an initial vocabulary is built with its options' defaults; give one to {listed(needed)}"
+        check(not needed, name, message)
         method = Construction(
             name=name,
             function=function,

@@ -226,11 +226,11 @@ def _unplaced(one: SegmentedText, width: int, colour: bool) -> Iterator[str]:
     yield f"{_short(one.name)}: its tokens are not the bytes of the text; each token decoded separately:"
     line = ""
     for token in one.tokens:
-        told = f"{visible(token.data)}({token.id}){EDGES[ALL]}"
-        if line and width_of(line) + width_of(told) > width:
+        message = f"{visible(token.data)}({token.id}){EDGES[ALL]}"
+        if line and width_of(line) + width_of(message) > width:
             yield _faint(line, colour)
             line = ""
-        line += told
+        line += message
     yield _faint(line, colour)
     yield ""
 

@@ -149,14 +149,14 @@ def metric(
             check(
                 end in get_args(Direction), name, f"the better end of {measured} is {end!r}; choose highest or lowest"
             )
-        told = f"its over_the_same is {over_the_same!r:.60}; pass a tuple of names of measurements"
-        check(several_texts(over_the_same), name, told)
+        message = f"its over_the_same is {over_the_same!r:.60}; pass a tuple of names of measurements"
+        check(several_texts(over_the_same), name, message)
         places = isinstance(shown, Collection) and all(isinstance(one, Shown) and several_texts(one) for one in shown)
         check(places, name, f"its shown is {shown!r:.60}; pass a tuple of tokbench.metric.Shown, each of texts")
         for one in shown:
             known = ", ".join(get_args(Subject))
-            told = f"the subject of {one.metric} is {one.subject!r:.60}; choose among {known}"
-            check(one.subject in get_args(Subject), name, told)
+            message = f"the subject of {one.metric} is {one.subject!r:.60}; choose among {known}"
+            check(one.subject in get_args(Subject), name, message)
         metrics.add(
             Metric(
                 name=name,

@@ -232,8 +232,10 @@ def _canonical(setting: Mapping[str, Any]) -> str:
 def _label(value: Any) -> str:
     """Return a setting, or a value in it, on one line."""
     if isinstance(value, Mapping):
-        told = ", ".join(f"{key.replace('_', ' ')} {_label(inner)}" for key, inner in value.items() if key != "method")
-        return f"{value['method']} ({told})" if "method" in value else told
+        message = ", ".join(
+            f"{key.replace('_', ' ')} {_label(inner)}" for key, inner in value.items() if key != "method"
+        )
+        return f"{value['method']} ({message})" if "method" in value else message
     if isinstance(value, list | tuple):
         return ", ".join(map(_label, value))
     return on_one_line(str(value))

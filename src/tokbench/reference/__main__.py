@@ -440,8 +440,8 @@ def of_shares(text: Text) -> Iterator[str]:
     for steps in (1, 10, 100):
         found, units = bounds.solved(text.words, every, even, potentials, text.size, steps, WHOLE)
         held = sorted(zip(found, every, strict=True), reverse=True)[:3]
-        told = ", ".join(f"{share:.2f} of {shown(token)}" for share, token in held)
-        yield f"{steps} steps: {units / WHOLE:.2f} of {upper} tokens with {told} and others"
+        message = ", ".join(f"{share:.2f} of {shown(token)}" for share, token in held)
+        yield f"{steps} steps: {units / WHOLE:.2f} of {upper} tokens with {message} and others"
 
 
 def of_halves(text: bytes) -> str:

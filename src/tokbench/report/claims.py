@@ -119,11 +119,11 @@ def claims(content: ReportContent, size: int | None = None) -> list[Claim]:
     several = len({one[4] for one in groups}) > 1
     found = []
     for measure in CLAIMED:
-        told = [one for one in groups if one[0] == measure]
-        made = (_claim(*one[:4], groups[one], unranked.get(one, [])) for one in told)
+        keys = [one for one in groups if one[0] == measure]
+        made = (_claim(*one[:4], groups[one], unranked.get(one, [])) for one in keys)
         if (first := next(filter(None, made), None)) is not None:
             own = first.best["pretokenization"]
-            same = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite) and one[4] == own}
+            same = {one[3]: groups[one] for one in keys if one[1:3] == (first.model, first.suite) and one[4] == own}
             others = _on_others(same, first)
             tied: dict[int | str, Tied] = {corpus: _tied(same[corpus], first.size) for corpus in others}
             named = (own or UNKNOWN_PRETOKENIZER) if several else ""

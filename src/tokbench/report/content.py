@@ -174,9 +174,9 @@ class ReportContent:
         groups: dict[str, list[str]] = {}
         for variant in self.reading:
             groups.setdefault(self.pretokenizer(variant), []).append(variant)
-        told = "; ".join(f"{name} for {join_some(variants)}" for name, variants in groups.items())
+        sentence = "; ".join(f"{name} for {join_some(variants)}" for name, variants in groups.items())
         what = "Bold numbers and ranks compare across pre-tokenizers" if ranked else "The pre-tokenizers differ"
-        return [f"{what}: {told}."] * self.several_pretokenizers
+        return [f"{what}: {sentence}."] * self.several_pretokenizers
 
     def pretokenizer(self, variant: str) -> str:
         """Return a variant's pre-tokenizer in words."""
@@ -208,10 +208,10 @@ class ReportContent:
             cells: variant and size of each cell that could be the best, by (row index, column name).
         """
         found = {place: one for place, one in cells.items() if one in self.fewer}
-        told = [f"{variant} at {size:,}" for variant, size in dict.fromkeys(found.values())]
-        return frozenset(found), [f"Not ranked (fewer tokens than others of their size): {join_some(told)}."] * bool(
-            told
-        )
+        sentences = [f"{variant} at {size:,}" for variant, size in dict.fromkeys(found.values())]
+        return frozenset(found), [
+            f"Not ranked (fewer tokens than others of their size): {join_some(sentences)}."
+        ] * bool(sentences)
 
     def drawn(self, order: Sequence[str]) -> list[str]:
         """Return the variants that a figure shows: all, or of many the first and the baselines."""

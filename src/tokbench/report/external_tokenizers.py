@@ -79,11 +79,11 @@ class Elsewhere:
         for name in names:
             if name not in self.lossy:
                 ways.setdefault(self._rows[name]["works_through"], []).append(name)
-        told = [
+        sentences = [
             f"{AS_IT_IS} External tokenizer at its original size, {_way(way)}: {listed(those)}."
             for way, those in ways.items()
         ]
-        return told + [f"{LOSSY} {self._lost(name)}" for name in names if name in self.lossy]
+        return sentences + [f"{LOSSY} {self._lost(name)}" for name in names if name in self.lossy]
 
     def _lost(self, name: str) -> str:
         row = self._rows[name]

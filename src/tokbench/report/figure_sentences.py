@@ -43,15 +43,17 @@ def first_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[
         averages: averages in percent by model and variant, of variants with several models.
         ranked: models that were trained often enough to be ranked.
     """
-    told = []
+    sentences = []
     for model in dict.fromkeys(model for model, _ in averages):
         if model not in ranked:
-            told.append(f"{ONE_TRAINING} with {model}")
+            sentences.append(f"{ONE_TRAINING} with {model}")
             continue
         here = {variant: printed(value, "real", 1) for (one, variant), value in averages.items() if one == model}
         highest = printed(max(value for (one, _), value in averages.items() if one == model), "real", 1)
-        told.append(f"{join_some([variant for variant in here if here[variant] == highest])} with {model}, {highest} %")
-    return f"Highest average of the tokenizers with several models: {'; '.join(told)}."
+        sentences.append(
+            f"{join_some([variant for variant in here if here[variant] == highest])} with {model}, {highest} %"
+        )
+    return f"Highest average of the tokenizers with several models: {'; '.join(sentences)}."
 
 
 PValues = Mapping[tuple[str, str], float | None]
@@ -70,8 +72,8 @@ def told_apart(p_values: PValues, holm: PValues) -> str:
         for found in (p_values, holm)
     )
     if not apart:
-        told = pluralise(len(pairs), "pair")
-        return f"None of {told} differs significantly (p ≤ {SIGNIFICANCE} in one direction, uncorrected)."
+        sentence = pluralise(len(pairs), "pair")
+        return f"None of {sentence} differs significantly (p ≤ {SIGNIFICANCE} in one direction, uncorrected)."
     have = f"{apart:,} {'has' if apart == 1 else 'have'}"
     after = f", and {corrected:,} after Holm's correction"
     return f"Of {pluralise(len(pairs), 'pair')}, {have} p ≤ {SIGNIFICANCE} in one direction, uncorrected{after}."
@@ -97,8 +99,8 @@ def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
         baseline: name of the reference.
         verdicts: verdict of each variant, see :mod:`tokbench.statistics.verdicts`.
     """
-    told = [f"{IN_WORDS[one]}: {number:,}" for one, number in sorted(Counter(verdicts).items())]
-    return f"{pluralise(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(told).capitalize()}."
+    sentences = [f"{IN_WORDS[one]}: {number:,}" for one, number in sorted(Counter(verdicts).items())]
+    return f"{pluralise(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(sentences).capitalize()}."
 
 
 def sides_of_zero(baseline: str, intervals: Sequence[tuple[float, float] | None]) -> str:

@@ -119,8 +119,8 @@ def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
     rows = whole.rows[:most]
     letters = {cell.note for row in rows for cell in row}
     cut = replace(whole, rows=rows, reasons=[reason for reason in whole.reasons if reason[0] in letters])
-    told = f"First {most} of {count:,} rows; all are in typeset/{table.name}.csv."
-    return _ShownTable(replace(table, notes=[told, *table.notes]), number, cut, content.highlight)
+    sentence = f"First {most} of {count:,} rows; all are in typeset/{table.name}.csv."
+    return _ShownTable(replace(table, notes=[sentence, *table.notes]), number, cut, content.highlight)
 
 
 def sections(content: ReportContent) -> list[Section]:

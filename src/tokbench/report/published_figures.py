@@ -119,13 +119,13 @@ def _differences(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statis
         found = pairs.filter(a=statistic.a, b=statistic.b).row(0, named=True)
         where = statistic.where.replace("Figure", "Fig.").replace("Section", "Sec.")
         digits = len(Decimal(statistic.published).as_tuple().digits)
-        told = [probability(p, digits) for p in (statistic.ours, float(statistic.published))]
+        p_values = [probability(p, digits) for p in (statistic.ours, float(statistic.published))]
         rows.append(
             differences.Row(
                 f"{statistic.a} − {statistic.b}",
                 100 * found["mean_difference"],
                 (100 * found["low"], 100 * found["high"]),
-                f"{where}: {told[0]} ({told[1]})",
+                f"{where}: {p_values[0]} ({p_values[1]})",
             )
         )
     caption = (

@@ -51,14 +51,14 @@ def summary(content: ReportContent) -> list[str]:
     """
     chosen = f" {SELECTED}" if content.many else ""
     found = claims(content)
-    told = [said(one) + chosen * (one.best["low"] is not None) for one in found[:4]]
-    told += [crossed(one) for one in crossings(content)]
-    told += [f"{unranked(one, content)} {ANOTHER_SEED}" for one in numbers(content)]
+    sentences = [said(one) + chosen * (one.best["low"] is not None) for one in found[:4]]
+    sentences += [crossed(one) for one in crossings(content)]
+    sentences += [f"{unranked(one, content)} {ANOTHER_SEED}" for one in numbers(content)]
     frame = content.frames.get(SCOREBOARD.name)
-    told += _which_corpus(content, found)
+    sentences += _which_corpus(content, found)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
-        told.append(f"Not ranked, because they lose text: {few_of(lossy)}.")
-    return told + _smaller(content)
+        sentences.append(f"Not ranked, because they lose text: {few_of(lossy)}.")
+    return sentences + _smaller(content)
 
 
 def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
@@ -106,8 +106,10 @@ def states(claim: Claim) -> str:
     """Return the verdicts on all but the best: significantly worse, no significant difference, not tested."""
     rest = claim.ranked - 1
     worse = rest - len(claim.alike) - len(claim.untested)
-    told = [f"significantly worse: {_of_all(rest) if worse == rest else f'{worse} of {rest} others'}"] * bool(worse)
-    return "; ".join([*told, *_undecided(claim.alike, claim.untested, rest)])
+    sentences = [f"significantly worse: {_of_all(rest) if worse == rest else f'{worse} of {rest} others'}"] * bool(
+        worse
+    )
+    return "; ".join([*sentences, *_undecided(claim.alike, claim.untested, rest)])
 
 
 def _undecided(alike: list[str], untested: Mapping[str, str], rest: int = 0) -> list[str]:
@@ -123,11 +125,11 @@ def _undecided(alike: list[str], untested: Mapping[str, str], rest: int = 0) -> 
     def name(variants: list[str]) -> str:
         return _of_all(rest) if len(variants) == rest else few_of(variants)
 
-    told = [f"{NO_DIFFERENCE}: {name(alike)}"] * bool(alike)
+    sentences = [f"{NO_DIFFERENCE}: {name(alike)}"] * bool(alike)
     for reason in dict.fromkeys(untested.values()):
         why = reason.removeprefix("not tested: ") or "no interval"
-        told.append(f"not tested ({why}): {name([one for one in untested if untested[one] == reason])}")
-    return told
+        sentences.append(f"not tested ({why}): {name([one for one in untested if untested[one] == reason])}")
+    return sentences
 
 
 def _of_all(rest: int) -> str:
@@ -260,9 +262,9 @@ def on_other_corpora(claim: Claim) -> list[str]:
         first.setdefault(variant, []).append(f"{corpus}{_tie(claim, corpus)}")
     same = first.pop(str(claim.best["variant"]), [])
     different = [f"{variant} on {listed(corpora)}" for variant, corpora in first.items()]
-    told = [f"{claim.best['variant']} is also best on {few_of(same)}."] * bool(same)
-    told += [f"Best on other texts: {few_of(different)}."] * bool(different)
-    return told
+    sentences = [f"{claim.best['variant']} is also best on {few_of(same)}."] * bool(same)
+    sentences += [f"Best on other texts: {few_of(different)}."] * bool(different)
+    return sentences
 
 
 def _smaller(content: ReportContent) -> list[str]:

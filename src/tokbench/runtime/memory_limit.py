@@ -108,8 +108,8 @@ def require(what: str, size: float, megabytes: int | None, remedy: str = "") -> 
         TokbenchError: it would need more.
     """
     if megabytes is not None and size > megabytes * 1_000_000:
-        told = f"--memory {megabytes}: {what} needs about {to_allow(int(size)):,} MB"
-        raise TokbenchError(f"{told}; allow that much{f', or {remedy}' if remedy else ''}")
+        message = f"--memory {megabytes}: {what} needs about {to_allow(int(size)):,} MB"
+        raise TokbenchError(f"{message}; allow that much{f', or {remedy}' if remedy else ''}")
 
 
 def to_allow(size: int) -> int:

@@ -110,10 +110,10 @@ def _compared(
             if any((name, head[-1]) in fewer for name in pair):
                 found[pair] = fit, LEFT_OUT, seeds
         tested = [pair for pair in pairs if not isinstance(found[pair][1], str)]
-        told = dict(zip(tested, judge([found[pair][1] for pair in tested]), strict=True))  # type: ignore[misc]
+        judged = dict(zip(tested, judge([found[pair][1] for pair in tested]), strict=True))  # type: ignore[misc]
         for pair in pairs:
             fit, one, seeds = found[pair]
-            row = astuple(told[pair]) if pair in told else (fit.mean, *[None] * 4, NOT_TESTED, None, None, one)
+            row = astuple(judged[pair]) if pair in judged else (fit.mean, *[None] * 4, NOT_TESTED, None, None, one)
             yield (*head, *pair, *row, fit.between, fit.within, languages, len(filled)), seeds
 
 

@@ -56,8 +56,8 @@ def compare_model_bits(
             pair: LEFT_OUT if any((name, size) in fewer for name in pair) else group.spread(*pair) for pair in pairs
         }
         known = {pair: one.estimate for pair, one in spreads.items() if isinstance(one, Spread)}
-        told = dict(zip(known, judge(list(known.values())), strict=True))
-        rows += [group.row(pair, spreads[pair], told.get(pair)) for pair in pairs]
+        judged = dict(zip(known, judge(list(known.values())), strict=True))
+        rows += [group.row(pair, spreads[pair], judged.get(pair)) for pair in pairs]
     return pl.DataFrame(rows, schema=BITS_COMPARISONS.schema, orient="row")
 
 

@@ -377,8 +377,8 @@ def _tested(
     pairs = unordered(compared(ranked, bests, baselines)) if len(ranked) > 1 else []
     ordered = [(b, a) if bests[b] == a or (bests[a] != b and baselines.get(b) == a) else (a, b) for a, b in pairs]
     found = {pair: estimate for pair in ordered if (estimate := family.differ(*pair)) is not None}
-    told = judge(list(found.values())) if found else []
+    judged = judge(list(found.values())) if found else []
     return {
         pair: VariantDifference(one.difference, one.low, one.high, one.holm, one.reason)
-        for pair, one in zip(found, told, strict=True)
+        for pair, one in zip(found, judged, strict=True)
     }

@@ -183,9 +183,9 @@ def fit_scales(scale_groups: Sequence[ScaleGroup]) -> pl.DataFrame:
             found = {variant: one for variant in sorted(group.bits) for one in points_of(group, axis, [variant])}
             curves = {variant: _curvature(group, variant, points) for variant, points in found.items()}
             tested = {variant: one for variant, one in curves.items() if isinstance(one, Estimate)}
-            told = dict(zip(tested, judge(list(tested.values())), strict=True))
+            judged = dict(zip(tested, judge(list(tested.values())), strict=True))
             for variant, points in found.items():
-                verdict = told[variant].verdict if variant in told else NOT_TESTED
+                verdict = judged[variant].verdict if variant in judged else NOT_TESTED
                 kind = {BETTER: FASTER, WORSE: SLOWER, NOT_TOLD: STRAIGHT}.get(verdict, NOT_TESTED)
                 rows.append((*group.key, variant, axis, *_fit(group, variant, points, curves[variant], kind)))
     return pl.DataFrame(rows, schema=SCALE_FITS.schema, orient="row")
@@ -261,12 +261,12 @@ def compare_scales(scale_groups: Sequence[ScaleGroup], fewer: Undersized = NONE)
                     ]
                     found[a, b] = sum_of_logs(terms, group.bytes, bool(both[0].seeds)), both[0]
             tested = {pair: one for pair, (one, _) in found.items() if isinstance(one, Estimate)}
-            told = dict(zip(tested, judge(list(tested.values())), strict=True))
+            verdicts = dict(zip(tested, judge(list(tested.values())), strict=True))
             for pair, (one, points) in found.items():
                 counts = (len(points.models), len(points.seeds), len(group.bytes))
                 reason = why_not(group, points.seeds)
                 tests: Row = (None, None, None, None, NOT_TESTED, None)
-                if judged := told.get(pair):
+                if judged := verdicts.get(pair):
                     verdict = {BETTER: FLATTER, WORSE: STEEPER}.get(judged.verdict, judged.verdict)
                     tests = (judged.low, judged.high, judged.p_value, judged.holm, verdict, judged.detectable)
                     reason = judged.reason or reason

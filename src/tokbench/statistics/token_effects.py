@@ -213,7 +213,7 @@ def token_placebos(token_effects: pl.DataFrame, token_effects_by_seed: pl.DataFr
         real = part.filter(kind=CUTOFF, bandwidth=bandwidth, band="")["effect"].to_list()
         larger = int((size >= abs(real[0])).sum()) if real else None
         tests = (len(placebos), count, count / len(placebos), len(single), of_seeds, of_seeds / len(single))
-        rows.append((*key, bandwidth, *tests, float(str(size.max())), real[0] if real else None, larger))
+        rows.append((*key, bandwidth, *tests, max(size.to_list()), real[0] if real else None, larger))
     return pl.DataFrame(rows, schema=TOKEN_PLACEBOS.schema, orient="row")
 
 

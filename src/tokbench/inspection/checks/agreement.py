@@ -88,13 +88,15 @@ def threaded(subject: TokenizerUnderTest) -> Finding:
         same = same and subject.batch(texts, threads=THREADS) == subject.batch(texts)
     except (TypeError, EncodeError, AttributeError):
         return not_applicable("encode has no parameter threads")
-    told = f"{THREADS} threads, {len(long):,} bytes and {len(texts):,} texts"
+    sentence = f"{THREADS} threads, {len(long):,} bytes and {len(texts):,} texts"
     if same:
         return Finding(
-            True, f"{told}: the same ids as with one thread", numbers={"bytes": len(long), "texts": len(texts)}
+            True, f"{sentence}: the same ids as with one thread", numbers={"bytes": len(long), "texts": len(texts)}
         )
     return Finding(
-        False, f"{told}: other ids than with one thread", [Example(long[:80], f"the first 80 of {len(long):,} bytes")]
+        False,
+        f"{sentence}: other ids than with one thread",
+        [Example(long[:80], f"the first 80 of {len(long):,} bytes")],
     )
 
 
@@ -338,12 +340,12 @@ def speed(subject: TokenizerUnderTest) -> Finding:
         return not_applicable(str(EncodeError(error)))
     if found is None:
         return not_applicable(TOO_SHORT)
-    told = (
+    sentence = (
         f"{found.megabytes_per_second:,.1f} MB/s cold: first pass of a fresh tokenizer over {what} "
         f"({found.bytes:,} bytes), one thread's processor time, median of {found.rounds} rounds"
     )
     numbers = {"bytes_per_second": found.bytes / found.seconds, "bytes": found.bytes, "rounds": found.rounds}
-    return Finding(True, told, numbers=numbers)
+    return Finding(True, sentence, numbers=numbers)
 
 
 SPEED_CHECKS = (Check("speed", "encoding speed on new text (cold cache)", "told", speed),)

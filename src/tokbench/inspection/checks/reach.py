@@ -198,21 +198,21 @@ def reachable(subject: TokenizerUnderTest) -> Finding:
     found = [one for one in every_reach(subject) if not one.reached and one.proof != "normaliser"]
     total = len(subject.forms)
     by = {proof: [one for one in found if one.proof == proof] for proof in PROOFS}
-    told = "; ".join(f"{len(ones):,} {TOLD[proof]}" for proof, ones in by.items() if ones)
+    sentence = "; ".join(f"{len(ones):,} {TOLD[proof]}" for proof, ones in by.items() if ones)
     context = sum(one.proof == "context" for one in every_reach(subject))
     sums = {str(proof): len(ones) for proof, ones in by.items()}
     numbers = {"tokens": total, "in_context_only": context, **sums}
     if not found:
         return Finding(True, f"all {total:,} tokens are reachable ({context:,} only in context)", numbers=numbers)
     examples = [_example(one) for ones in by.values() for one in sorted(ones, key=lambda one: len(one.token))[:SHOWN]]
-    return Finding(False, f"{of(len(found), total, 'tokens')} are unreachable: {told}", examples, numbers)
+    return Finding(False, f"{of(len(found), total, 'tokens')} are unreachable: {sentence}", examples, numbers)
 
 
 def not_forbidden(subject: TokenizerUnderTest) -> Finding:
     """Check for tokens that the declared normaliser changes, and that are therefore unreachable."""
     found = [one for one in every_reach(subject) if one.proof == "normaliser"]
-    told = f"the normaliser changes {of(len(found), len(subject.forms), 'tokens')}"
-    return Finding(not found, told, [_example(one) for one in found[:SHOWN]], {"tokens": len(found)})
+    sentence = f"the normaliser changes {of(len(found), len(subject.forms), 'tokens')}"
+    return Finding(not found, sentence, [_example(one) for one in found[:SHOWN]], {"tokens": len(found)})
 
 
 def _example(one: Reach) -> Example:

@@ -73,13 +73,13 @@ def round_trip(subject: TokenizerUnderTest, texts: Iterable[bytes]) -> Finding:
             causes[why] += 1
             first.setdefault(why, text)
     if not causes:
-        told = "the text is restored" if total == 1 else f"all {total:,} texts are restored"
-        return Finding(True, told, numbers={"texts": total, "lost": 0})
+        sentence = "the text is restored" if total == 1 else f"all {total:,} texts are restored"
+        return Finding(True, sentence, numbers={"texts": total, "lost": 0})
     lost = sum(causes.values())
-    told = ", ".join(f"{why} {count:,}" for why, count in causes.most_common())
+    sentence = ", ".join(f"{why} {count:,}" for why, count in causes.most_common())
     examples = sorted((_shown(subject, text) for text in first.values()), key=lambda one: len(one.data))
     numbers = {"texts": total, "lost": lost, "causes": dict(causes)}
-    return Finding(False, f"{of(lost, total, 'texts')} are not restored ({told})", examples[:SHOWN], numbers)
+    return Finding(False, f"{of(lost, total, 'texts')} are not restored ({sentence})", examples[:SHOWN], numbers)
 
 
 def _shown(subject: TokenizerUnderTest, text: bytes) -> Example:
@@ -118,8 +118,8 @@ def long_runs(subject: TokenizerUnderTest) -> Finding:
     if not stopped:
         return found
     least = min(stopped.values())
-    told = f"{found.told}; {of(len(stopped), len(probes.RUNS), 'runs')} take over a second from {least:,} on"
-    return Finding(found.passes, told, found.examples, {**found.numbers, "slow_from": least})
+    sentence = f"{found.told}; {of(len(stopped), len(probes.RUNS), 'runs')} take over a second from {least:,} on"
+    return Finding(found.passes, sentence, found.examples, {**found.numbers, "slow_from": least})
 
 
 def documents(subject: TokenizerUnderTest) -> Finding:
@@ -196,8 +196,8 @@ def white_space_kept(subject: TokenizerUnderTest) -> Finding:
         kept, whole = kept + share, whole + count
         if share < count and (worst is None or len(text.encode()) < len(worst.data)):
             worst = Example(text.encode(), gave=back.encode())
-    told = f"{kept} of {whole} white-space characters are kept"
-    return Finding(kept == whole, told, [worst] if worst else [], {"kept": kept, "white": whole})
+    sentence = f"{kept} of {whole} white-space characters are kept"
+    return Finding(kept == whole, sentence, [worst] if worst else [], {"kept": kept, "white": whole})
 
 
 def _white(character: str) -> bool:
@@ -224,9 +224,9 @@ def unknown_by_script(subject: TokenizerUnderTest) -> Finding:
         return not_applicable("it has no unknown token")
     shares = {text: _share(subject, text.encode(), unknown) for text in PROBES["scripts"]}
     worst = sorted((text for text, share in shares.items() if share > MOST_UNKNOWN), key=shares.__getitem__)[::-1]
-    told = f"more than {MOST_UNKNOWN:.0%} unknown tokens in {len(worst)} of {len(shares)} scripts"
+    sentence = f"more than {MOST_UNKNOWN:.0%} unknown tokens in {len(worst)} of {len(shares)} scripts"
     examples = [Example(text.encode(), f"{shares[text]:.0%} unknown") for text in worst]
-    return Finding(not worst, told, examples, {"shares": shares})
+    return Finding(not worst, sentence, examples, {"shares": shares})
 
 
 def _share(subject: TokenizerUnderTest, text: bytes, unknown: int) -> float:

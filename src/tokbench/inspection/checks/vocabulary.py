@@ -43,12 +43,14 @@ def sizes(subject: TokenizerUnderTest) -> Finding:
     ids, length = subject.ids, len(subject.tokenizer)
     twice = [one for one, count in Counter(ids).items() if count > 1]
     mute = [one for one in ids if one not in subject.tokens]
-    told = f"{len(ids):,} ids, {length:,} tokens"
+    sentence = f"{len(ids):,} ids, {length:,} tokens"
     if twice:
-        return Finding(False, f"{told}; {len(twice):,} ids occur more than once (first {twice[0]})")
+        return Finding(False, f"{sentence}; {len(twice):,} ids occur more than once (first {twice[0]})")
     if len(ids) != length or mute:
-        return Finding(False, told + (f"; id {mute[0]} and {len(mute) - 1:,} others decode to nothing" if mute else ""))
-    return Finding(True, told, numbers={"ids": len(ids)})
+        return Finding(
+            False, sentence + (f"; id {mute[0]} and {len(mute) - 1:,} others decode to nothing" if mute else "")
+        )
+    return Finding(True, sentence, numbers={"ids": len(ids)})
 
 
 def holes(subject: TokenizerUnderTest) -> Finding:
@@ -74,8 +76,10 @@ def duplicates(subject: TokenizerUnderTest) -> Finding:
 def every_byte(subject: TokenizerUnderTest) -> Finding:
     """Check that each of the 256 bytes is a token."""
     missing = sorted(set(range(256)) - {token[0] for token in subject.tokens.values() if len(token) == 1})
-    told = f"{256 - len(missing)} of 256 bytes are tokens"
-    return Finding(not missing, told, [Example(bytes([byte])) for byte in missing[:SHOWN]], {"missing": len(missing)})
+    sentence = f"{256 - len(missing)} of 256 bytes are tokens"
+    return Finding(
+        not missing, sentence, [Example(bytes([byte])) for byte in missing[:SHOWN]], {"missing": len(missing)}
+    )
 
 
 def _texts(subject: TokenizerUnderTest) -> dict[int, str]:
@@ -103,8 +107,8 @@ def begin_with_marks(subject: TokenizerUnderTest) -> Finding:
     """Check the share of tokens that begin with a combining mark."""
     found = [(one, text.encode()) for one, text in _texts(subject).items() if text and _mark(text[0])]
     share = len(found) / max(1, len(subject.ids))
-    told = f"{of(len(found), len(subject.ids), 'tokens')} begin with a combining mark ({share:.2%})"
-    return Finding(share < SOME_MARKS, told, named(found), {"share": share})
+    sentence = f"{of(len(found), len(subject.ids), 'tokens')} begin with a combining mark ({share:.2%})"
+    return Finding(share < SOME_MARKS, sentence, named(found), {"share": share})
 
 
 def broken_characters(subject: TokenizerUnderTest) -> Finding:
@@ -112,9 +116,9 @@ def broken_characters(subject: TokenizerUnderTest) -> Finding:
     text = _texts(subject)
     found = [(one, token) for one, token in subject.tokens.items() if one not in text]
     longer = [(one, token) for one, token in found if len(token) > 1]
-    told = f"{of(len(found), len(subject.ids), 'tokens')} are incomplete characters, "
-    told += f"{len(longer):,} of them longer than one byte"
-    return Finding(True, told, named(longer), {"tokens": len(found), "longer": len(longer)})
+    sentence = f"{of(len(found), len(subject.ids), 'tokens')} are incomplete characters, "
+    sentence += f"{len(longer):,} of them longer than one byte"
+    return Finding(True, sentence, named(longer), {"tokens": len(found), "longer": len(longer)})
 
 
 def long_tokens(subject: TokenizerUnderTest) -> Finding:
@@ -144,8 +148,8 @@ def special_in_text(subject: TokenizerUnderTest) -> Finding:
             except EncodeError as error:
                 wrong.append(Example(text, str(error)))
                 break
-    told = f"{of(len(names) - len(wrong), len(names), 'names')} of special tokens are encoded as text"
-    return Finding(not wrong, told, sorted(wrong, key=lambda one: len(one.data))[:SHOWN])
+    sentence = f"{of(len(names) - len(wrong), len(names), 'names')} of special tokens are encoded as text"
+    return Finding(not wrong, sentence, sorted(wrong, key=lambda one: len(one.data))[:SHOWN])
 
 
 def special_ids(subject: TokenizerUnderTest) -> Finding:
@@ -155,8 +159,12 @@ def special_ids(subject: TokenizerUnderTest) -> Finding:
         return not_applicable("it has no special tokens")
     highest = max([*subject.ids, (subject.traits.id_limit or len(subject.tokenizer)) - 1])
     wrong = {name: one for name, one in special.items() if not 0 <= one <= highest or _name(subject, one) != name}
-    told = f"{of(len(special) - len(wrong), len(special), 'special tokens')} have an id in range that decodes to them"
-    return Finding(not wrong, told, [Example(name.encode(), f"id {one}") for name, one in list(wrong.items())[:SHOWN]])
+    sentence = (
+        f"{of(len(special) - len(wrong), len(special), 'special tokens')} have an id in range that decodes to them"
+    )
+    return Finding(
+        not wrong, sentence, [Example(name.encode(), f"id {one}") for name, one in list(wrong.items())[:SHOWN]]
+    )
 
 
 def _name(subject: TokenizerUnderTest, one: int) -> str | None:
@@ -171,8 +179,8 @@ def special_apart(subject: TokenizerUnderTest) -> Finding:
     special = subject.traits.special
     equal = len(special) - len(set(special.values()))
     lacks = not every_byte(subject).passes and subject.traits.unknown_id is None
-    told = f"{len(special):,} special tokens, {equal:,} with the id of another"
-    return Finding(not equal and not lacks, told + "; no unknown token, although bytes are missing" * lacks)
+    sentence = f"{len(special):,} special tokens, {equal:,} with the id of another"
+    return Finding(not equal and not lacks, sentence + "; no unknown token, although bytes are missing" * lacks)
 
 
 def never_used(subject: TokenizerUnderTest) -> Finding:
@@ -187,8 +195,10 @@ def never_used(subject: TokenizerUnderTest) -> Finding:
             continue
     found = [(one, subject.tokens[one]) for one in subject.ids if one not in used and one in subject.tokens]
     longer = [(one, token) for one, token in found if len(token) > 1]
-    told = f"{of(len(found), len(subject.ids), 'tokens')} occur in no document, {len(longer):,} of them over one byte"
-    return Finding(True, told, named(longer), {"tokens": len(found), "longer": len(longer)})
+    sentence = (
+        f"{of(len(found), len(subject.ids), 'tokens')} occur in no document, {len(longer):,} of them over one byte"
+    )
+    return Finding(True, sentence, named(longer), {"tokens": len(found), "longer": len(longer)})
 
 
 CHECKS = (
@@ -227,13 +237,13 @@ def how(subject: TokenizerUnderTest) -> Finding:
     found = _told(subject)
     if isinstance(found, Finding):
         return found
-    told = "; ".join(
+    sentence = "; ".join(
         f"{length} {'digit' if length == 1 else 'digits'}: "
         + ", ".join(_cut(pattern, count) for pattern, count in patterns.most_common(4))
         + (f" and {len(patterns) - 4} more" if len(patterns) > 4 else "")
         for length, patterns in sorted(found.items())
     )
-    return Finding(True, told, numbers={"patterns": {str(length): dict(one) for length, one in found.items()}})
+    return Finding(True, sentence, numbers={"patterns": {str(length): dict(one) for length, one in found.items()}})
 
 
 def _cut(pattern: str, count: int) -> str:
@@ -248,12 +258,12 @@ def consistent(subject: TokenizerUnderTest) -> Finding:
         return found
     values = {length: consistency(patterns) for length, patterns in sorted(found.items())}
     worst = min(values, key=values.__getitem__)
-    told = (
+    sentence = (
         f"lowest consistency {values[worst]:.3f}, at {worst} digits" if values[worst] < 1 else "one pattern per length"
     )
     examples = [] if values[worst] >= LEAST else _unlike(subject, worst, found[worst])
     shown = {str(length): value for length, value in values.items()}
-    return Finding(values[worst] >= LEAST, told, examples, {"consistency": shown})
+    return Finding(values[worst] >= LEAST, sentence, examples, {"consistency": shown})
 
 
 def _told(subject: TokenizerUnderTest) -> Finding | dict[int, Counter[str]]:
@@ -323,9 +333,9 @@ def covered(subject: TokenizerUnderTest) -> Finding:
         whole, held = whole + size, held + size * end_to_end
         if not end_to_end:
             wrong.append(text)
-    told = f"{held:,} of {whole:,} bytes that are not white space are in pre-tokens"
+    sentence = f"{held:,} of {whole:,} bytes that are not white space are in pre-tokens"
     examples = [Example(min(wrong, key=len))] if wrong else []
-    return Finding(held >= LEAST_COVERED * whole and not wrong, told, examples, {"bytes": whole, "held": held})
+    return Finding(held >= LEAST_COVERED * whole and not wrong, sentence, examples, {"bytes": whole, "held": held})
 
 
 NORMALISER_CHECKS = (

@@ -45,12 +45,12 @@ def summary(found: RunComparison, letters: str = "AB") -> list[str]:
     elif not sum(changed.values()):
         first = f"All {pluralise(cells, 'common cell')} are equal."
     else:
-        told = [f"{number:,} changed beyond noise" for number in [changed[BEYOND]] if number]
-        told += [f"{pluralise(number, 'count')} changed" for number in [changed[EXACT]] if number]
-        told += [f"{pluralise(number, 'single number')} changed" for number in [changed[SINGLE]] if number]
-        told += [f"{number:,} changed, not tested (too few trainings)" for number in [changed[UNTESTED]] if number]
-        told += [f"{number:,} changed within noise" for number in [changed[WITHIN]] if number]
-        first = f"Of {pluralise(cells, 'common cell')}, {', '.join(told)}; {found.same:,} are equal."
+        sentences = [f"{number:,} changed beyond noise" for number in [changed[BEYOND]] if number]
+        sentences += [f"{pluralise(number, 'count')} changed" for number in [changed[EXACT]] if number]
+        sentences += [f"{pluralise(number, 'single number')} changed" for number in [changed[SINGLE]] if number]
+        sentences += [f"{number:,} changed, not tested (too few trainings)" for number in [changed[UNTESTED]] if number]
+        sentences += [f"{number:,} changed within noise" for number in [changed[WITHIN]] if number]
+        first = f"Of {pluralise(cells, 'common cell')}, {', '.join(sentences)}; {found.same:,} are equal."
     lines = [first]
     for letter, number, tables, values in (
         (letters[0], found.alone[0], found.tables_a, found.values_a),
@@ -171,10 +171,12 @@ def several_text(found: Several, *, every: bool = False) -> str:
     names = letters(found)
     lines = [f"{letter}: {run.name}" for letter, run in zip(names, found.runs, strict=True)]
     for letter, one in zip(names[1:], found.comparisons, strict=True):
-        told = [*summary(one, f"A{letter}"), *sources(one, f"A{letter}")]
+        sentences = [*summary(one, f"A{letter}"), *sources(one, f"A{letter}")]
         lines += ["", f"{letter} compared with A"]
         lines += [
-            part for line in told for part in textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
+            part
+            for line in sentences
+            for part in textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
         ]
     cells = found.cells()
     shown = cells if every else cells[: 2 * MOST]

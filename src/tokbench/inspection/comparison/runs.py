@@ -196,8 +196,8 @@ class RunComparison:
     @property
     def versions(self) -> dict[str, Both]:
         """Versions and revisions that differ."""
-        told = [{what: " and ".join(found) for what, found in run.versions.items()} for run in (self.a, self.b)]
-        return _unlike(*told)
+        versions = [{what: " and ".join(found) for what, found in run.versions.items()} for run in (self.a, self.b)]
+        return _unlike(*versions)
 
     @property
     def corpora(self) -> dict[str, Both]:

@@ -260,8 +260,8 @@ def _together(things: Sequence[VerdictLine]) -> str:
     groups: dict[str, list[str]] = {}
     for thing in things:
         groups.setdefault(thing.behind, []).append(thing.what)
-    told = [f"{listed(several)} {behind}".rstrip() for behind, several in groups.items()]
-    return "; ".join(told) if any(len(several) > 1 for several in groups.values()) else listed(told)
+    sentences = [f"{listed(several)} {behind}".rstrip() for behind, several in groups.items()]
+    return "; ".join(sentences) if any(len(several) > 1 for several in groups.values()) else listed(sentences)
 
 
 def _table(part: LineGroup, a: str, b: str) -> list[str]:

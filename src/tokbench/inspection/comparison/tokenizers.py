@@ -262,7 +262,7 @@ def gap_notes(
     for pair in sizes:
         loaded = [one_of_several(side.folders[size], reading) for side, size in zip((a, b), pair, strict=True)]
         for language, text in texts.items():
-            told = []
+            sentences = []
             for name, tokenizer, size in zip(distinct(a, b), loaded, pair, strict=True):
                 size = size or tokenizer.nominal_size
                 key = ("" if tokenizer.segments_documents else tokenizer.pretokenization, language, size)
@@ -275,9 +275,9 @@ def gap_notes(
                 tokens = sum(tokenizer.count(document.text) for document in text)
                 gap = gap_of(tokens, size, tokenizer, bounds.get(key))
                 said = gap.reason if gap.value is None else f"{printed(gap.value, 'percent', 2)} % above {gap.n:,}"
-                told.append(f"{name} none ({said})" if gap.value is None else f"{name} {said} ({scheme})")
+                sentences.append(f"{name} none ({said})" if gap.value is None else f"{name} {said} ({scheme})")
             where = ", ".join(filter(None, (size_label(*pair), language)))
-            notes.append(f"  gap, {where}: {listed(told)}.")
+            notes.append(f"  gap, {where}: {listed(sentences)}.")
     if long := sum(sum(one.left_out.values()) for (_, language, _), one in bounds.items() if one and not language):
         notes.append(f"  Gaps exclude pre-tokens of more than {MAX_PRETOKEN_BYTES} bytes: {long:,} occurrences.")
     if len({scheme for scheme, *_ in bounds}) > 1:

@@ -195,22 +195,22 @@ def _reject(curve: Curve, options: ByteLmOptions, checkpoints: Path) -> None:
             of the last tenth is no better than a uniform distribution.
     """
     step, loss, _ = curve[-1]
-    told = ""
+    message = ""
     if not math.isfinite(loss):
-        told = f"the loss of step {step} of {options.steps} is not a number ({loss})"
+        message = f"the loss of step {step} of {options.steps} is not a number ({loss})"
     elif step == max(FEW, options.steps // 2):
         tenth = [one for _, one, _ in curve[-max(1, options.steps // 10) :]]
         mean, equal = math.fsum(tenth) / len(tenth), math.log(START + 1)
         if mean >= equal:
-            told = (
+            message = (
                 f"after {step} of {options.steps} steps the loss is {mean:.3f} nats a byte, and a uniform distribution "
                 f"has {equal:.3f}: the model is not learning"
             )
-    if told:
+    if message:
         kept = checkpoints / "curve.csv"
         with atomic_file(kept) as partial:
             _write_curve(curve, partial)
-        raise TokbenchError(f"{told}; lower learning_rate or clip, or raise warmup_steps; the curve is in {kept}")
+        raise TokbenchError(f"{message}; lower learning_rate or clip, or raise warmup_steps; the curve is in {kept}")
 
 
 def learning_rate(step: int, options: ByteLmOptions) -> float:

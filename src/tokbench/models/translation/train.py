@@ -357,19 +357,21 @@ def _reject(done: Progress, steps: int, vocabulary: int, checkpoints: Path) -> N
             better than a uniform distribution.
     """
     loss = done.last_loss
-    told = ""
+    message = ""
     if not math.isfinite(loss):
-        told = f"the loss of step {done.step} of {steps} is not a number ({loss})"
+        message = f"the loss of step {done.step} of {steps} is not a number ({loss})"
     elif done.step == max(EVERY, steps // 2) and loss >= math.log(vocabulary + 1):
-        told = (
+        message = (
             f"after {done.step} of {steps} steps the loss is {loss:.3f} nats a token, and a uniform distribution has "
             f"{math.log(vocabulary + 1):.3f}: the model is not learning"
         )
-    if told:
+    if message:
         kept = checkpoints / "curve.csv"
         try:
             done.row(0, 0.0, None)
             write_curve(done.curve, kept)
         except OSError as error:
             log.info("%s: cannot be written (%s)", kept, first_line(error))
-        raise TokbenchError(f"{told}; lower learning_rate, or raise warmup_steps or set clip; the curve is in {kept}")
+        raise TokbenchError(
+            f"{message}; lower learning_rate, or raise warmup_steps or set clip; the curve is in {kept}"
+        )

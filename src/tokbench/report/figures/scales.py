@@ -88,8 +88,8 @@ def draw(
                         [x], [share], s=14, marker=style.mark, facecolors="none", edgecolors=style.colour,
                         linewidths=0.9 * style.weight, zorder=3,
                     )  # fmt: skip
-                    told = f"; 95 % interval {ends[0]:.4f} to {ends[1]:.4f}" if ends else ""
-                    figure.add_tooltip(mark, name, f"{name}: {share:+.2f} %, {y:.4f} bits per byte{told}")
+                    sentence = f"; 95 % interval {ends[0]:.4f} to {ends[1]:.4f}" if ends else ""
+                    figure.add_tooltip(mark, name, f"{name}: {share:+.2f} %, {y:.4f} bits per byte{sentence}")
             for axes in (upper, lower):
                 axes.set_xscale("log")
                 axes.grid()

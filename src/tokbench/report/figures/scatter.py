@@ -168,8 +168,8 @@ def draw(
             )  # fmt: skip
         if correlation is not None:
             ends = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
-            told = f"{coefficient} = {correlation[0]:.3f}{ends}, n = {correlation[1]}"
-            axes.set_title(told.replace("-", "−"), loc="left", color=INK)
+            sentence = f"{coefficient} = {correlation[0]:.3f}{ends}, n = {correlation[1]}"
+            axes.set_title(sentence.replace("-", "−"), loc="left", color=INK)
         fix_layout(figure)
         place_labels(axes, labels, list(points.values()))
         return figure

@@ -130,10 +130,9 @@ def first(part: pl.DataFrame) -> str:
         return f"not tested; difference / standard error{over}: {', '.join(ratios)}"
     if not any(tests):
         return "no significant difference by any measure"
-    told = [
+    sentences = [
         f"{ratio}, {row['significant']} of {pluralise(row['pairs'], 'pair')} significant"
         for ratio, row in zip(ratios, shown, strict=True)
     ]
-    return (
-        f"{NAMES[shown[0]['measure']]} separates the variants the most; difference / standard error: {'; '.join(told)}"
-    )
+    found = "; ".join(sentences)
+    return f"{NAMES[shown[0]['measure']]} separates the variants the most; difference / standard error: {found}"

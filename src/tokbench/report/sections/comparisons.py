@@ -183,8 +183,10 @@ def smaller_notes(part: pl.DataFrame) -> list[str]:
         part: ordered pairs with ``reason``.
     """
     found = part.filter(pl.col("reason").str.contains(LEFT_OUT, literal=True), pl.col("a") < pl.col("b"))
-    told = f"{pluralise(len(found), 'pair')} without sizes at which one of the two has fewer tokens than others; see "
-    return [f"{told}the column “reason” of the source."] * bool(len(found))
+    sentence = (
+        f"{pluralise(len(found), 'pair')} without sizes at which one of the two has fewer tokens than others; see "
+    )
+    return [f"{sentence}the column “reason” of the source."] * bool(len(found))
 
 
 def power_statement(power: pl.DataFrame) -> str:
@@ -292,8 +294,8 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             name = slug("differences", model, suite)
             shown = others[: many.MAX_DRAWN]
             drawings = against_baseline(name, model, suite, pairs, shown, content.highlight)
-            told = f" Shown: the best {many.MAX_DRAWN} of {len(others):,} other variants; the source has all."
-            exhibits += [replace(one, caption=one.caption + told, source=source) for one in drawings]
+            sentence = f" Shown: the best {many.MAX_DRAWN} of {len(others):,} other variants; the source has all."
+            exhibits += [replace(one, caption=one.caption + sentence, source=source) for one in drawings]
         elif len(order) > 1 and not why and not few:
             caption = (
                 f"Is the variant of the column better than that of the row, by the accuracy of {model} on {suite}? p "

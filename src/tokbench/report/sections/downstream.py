@@ -166,14 +166,14 @@ def with_coverings(content: ReportContent, table: Table, **at: object) -> Table:
     if part.is_empty():
         return table
     largest = part["largest"].drop_nulls()
-    told = "the possible error of their scores was not measured"
+    sentence = "the possible error of their scores was not measured"
     if len(largest):
         nats = printed(value := float(max(largest)), "real", fitting_decimals([value]))
-        told = (
+        sentence = (
             f"their scores may be too high by up to {nats} nats, for token sequences of the context that the sum omits"
         )
-        told += "; for some this was not measured" * (len(largest) < len(part))
-    caption = f"{table.caption} If choices straddle the end of their context, {told} (table “{COVERINGS.name}”)."
+        sentence += "; for some this was not measured" * (len(largest) < len(part))
+    caption = f"{table.caption} If choices straddle the end of their context, {sentence} (table “{COVERINGS.name}”)."
     return replace(table, caption=caption, see=[*table.see, COVERINGS.name])
 
 
@@ -223,10 +223,10 @@ def downstream(content: ReportContent) -> Section:
         exhibits.append(with_coverings(content, in_order(content, ACCURACY, accuracy, 1)))
     across, one, whole = [*boundaries(content), *coverings(content)], one_segmentation(content), texts(content)
     if across or one or whole:
-        told = ["tokens that straddle the end of a context"] * bool(across) + ["cost of a single segmentation"] * bool(
-            one
-        )
-        title = listed(told + ["texts of the suites"] * bool(whole))
+        sentences = ["tokens that straddle the end of a context"] * bool(across) + [
+            "cost of a single segmentation"
+        ] * bool(one)
+        title = listed(sentences + ["texts of the suites"] * bool(whole))
         exhibits += [Heading("straddling", title[0].upper() + title[1:]), *across, *one, *whole]
     none = content.part("boundaries") is not None and not straddles(content)
     return Section("downstream", "Downstream tasks", [NO_STRADDLING] * none, exhibits=exhibits, missing=missing)
@@ -433,8 +433,8 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     unranked, fewer = content.unranked(
         {(row, name): (one, size) for row, one in enumerate(variants, 1) for name in ["average", *tasks]}
     )
-    told = pluralise(len(tasks), "task")
-    caption = ACCURACY.prints[0].caption.format(model=model, suite=suite, size=size, tasks=told, questions=over)
+    sentence = pluralise(len(tasks), "task")
+    caption = ACCURACY.prints[0].caption.format(model=model, suite=suite, size=size, tasks=sentence, questions=over)
     return Table(
         slug("accuracy", model, suite, size),
         caption + " The highest is bold." * (best is not None),

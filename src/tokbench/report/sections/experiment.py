@@ -81,9 +81,9 @@ def _setting(value: object) -> str | None:
     """Return ``method (key value, key value)`` for a mapping with a method, and other values as text."""
     if isinstance(value, Mapping):
         others = {key: inner for key, inner in value.items() if key not in ("method", "type")}
-        told = ", ".join(f"{words(str(key))} {_setting(inner)}" for key, inner in others.items())
+        sentence = ", ".join(f"{words(str(key))} {_setting(inner)}" for key, inner in others.items())
         name = value.get("method", value.get("type"))
-        return told if name is None else f"{name} ({told})" if told else str(name)
+        return sentence if name is None else f"{name} ({sentence})" if sentence else str(name)
     if isinstance(value, list | tuple):
         return listed([str(_setting(inner)) for inner in value])
     return None if value is None else str(value)
@@ -174,20 +174,20 @@ def examples(content: ReportContent) -> Section:
     baseline = next((one for one in content.baselines if one in variants), variants[0])
     sizes = cuts["size"].unique().to_list()
     at = f", all of {sizes[0]:,} tokens" if len(sizes) == 1 else " at the vocabulary size next to its name"
-    told = [HOW.format(sizes=at, baseline=baseline)]
+    parts = [HOW.format(sizes=at, baseline=baseline)]
     sources = set(sentences["source"])
     if sources != {CONFIGURED}:
-        told.append(f"{NAMED if CONFIGURED in sources else 'The sentences are'} {CHOSEN}")
+        parts.append(f"{NAMED if CONFIGURED in sources else 'The sentences are'} {CHOSEN}")
     if len(variants) < len(content.variants):
         which = "the baseline, then the first in the configuration, each at one vocabulary size"
-        told.append(f"Shown: {len(variants):,} of {pluralise(len(content.variants), 'variant')}, {which}.")
+        parts.append(f"Shown: {len(variants):,} of {pluralise(len(content.variants), 'variant')}, {which}.")
     by_example = {number: part for (number,), part in cuts.group_by("example", maintain_order=True)}
     exhibits = [
         _cutting(row, by_example[row["example"]], baseline, len(sizes) > 1)
         for row in sentences.iter_rows(named=True)
         if row["example"] in by_example
     ]
-    return Section("examples", "Example sentences, split by each tokenizer", told, exhibits)
+    return Section("examples", "Example sentences, split by each tokenizer", parts, exhibits)
 
 
 def _cutting(sentence: dict[str, Any], cuts: pl.DataFrame, baseline: str, several: bool) -> Cutting:

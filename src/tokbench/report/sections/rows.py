@@ -31,11 +31,11 @@ def told_of_smaller(content: ReportContent, table: Table) -> Table:
     if not gone:
         return table
     out = f"{pluralise(len(gone), 'tokenizer')} {'is' if len(gone) == 1 else 'are'} left out"
-    told = (
+    sentence = (
         "Tokenizers with fewer tokens than requested are included, except in measures that divide by the nominal "
         f"(requested) size: {out} of these."
     )
-    return replace(table, caption=table.caption.replace(SMALLER, told))
+    return replace(table, caption=table.caption.replace(SMALLER, sentence))
 
 
 def unequal(content: ReportContent, variants: Iterable[str], size: int) -> str:

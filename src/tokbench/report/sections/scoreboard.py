@@ -318,18 +318,18 @@ def _caption(
 ) -> str:
     split = "split" if len(corpora) == 1 else "splits"
     on = f" on the evaluation {split} of {listed(corpora)}" if corpora else ""
-    told = f"The scoreboard: every tokenizer{on}."
+    sentence = f"The scoreboard: every tokenizer{on}."
     if len(pretokenizers) > 1:
-        told += " Rows are grouped by pre-tokenizer."
+        sentence += " Rows are grouped by pre-tokenizer."
     elif pretokenizers[0] is not None:
-        told += f" All have the pre-tokenizer {pretokenizers[0]}."
+        sentence += f" All have the pre-tokenizer {pretokenizers[0]}."
     named = {cell["baseline"] for cell in cells} - {None}
     baselines = sorted(named, key=lambda name: content.reading.index(name) if name in content.reading else 0)
     if baselines:
         which = f"baseline {baselines[0]}" if len(baselines) == 1 else f"baseline of its corpus ({listed(baselines)})"
-        told += f" Small numbers: the difference from the {which}, with its 95 % interval."
+        sentence += f" Small numbers: the difference from the {which}, with its 95 % interval."
     one = "size on one corpus" if len(corpora) > 1 else "size"
-    return f"{told} Compare only tokenizers of the same {one}."
+    return f"{sentence} Compare only tokenizers of the same {one}."
 
 
 def _key(corpora: list[str], groups: bool) -> list[tuple[str, str]]:

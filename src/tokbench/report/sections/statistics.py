@@ -89,8 +89,8 @@ def statistics(content: ReportContent) -> Section:
         paragraphs.append(_seeds_in_words(content))
     intervals, seeds = split(content, INTERVALS), split(content, SEEDS)
     if intervals or seeds:
-        told = listed(["intervals"] * bool(intervals) + ["seeds"] * bool(seeds))
-        exhibits += [Heading("accuracy-intervals", f"Accuracy: {told}"), *intervals, *seeds]
+        sentence = listed(["intervals"] * bool(intervals) + ["seeds"] * bool(seeds))
+        exhibits += [Heading("accuracy-intervals", f"Accuracy: {sentence}"), *intervals, *seeds]
     exhibits += [*answer_measures(content), *perturbed_answers(content)]
     for name in ("intervals", "power", "critical_differences"):
         if content.part(name) is None:
@@ -138,16 +138,16 @@ def _power(content: ReportContent) -> list[str]:
     if power is None:
         return []
     asked = content.part("question_comparisons")
-    told = []
+    sentences = []
     for (model, suite), part in power.group_by("model", "suite", maintain_order=True):
         pairs = content.part("comparisons")
         if pairs is not None and (why := untested(pairs.filter(model=model, suite=suite))):
-            told.append(f"Accuracy of {model} on {suite} is {why}.")
+            sentences.append(f"Accuracy of {model} on {suite} is {why}.")
             continue
         beside = part["detectable"][0] is None and asked is not None and asked.filter(model=model, suite=suite).height
         questions = " The tests over questions, below, need no minimum of cells." if beside else ""
-        told.append(f"Accuracy of {model} on {suite}: {power_statement(part)}{questions}")
-    return told
+        sentences.append(f"Accuracy of {model} on {suite}: {power_statement(part)}{questions}")
+    return sentences
 
 
 def _seeds_in_words(content: ReportContent) -> str:
@@ -195,15 +195,19 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 f"of {model} on {suite}{LARGER * (len({size for _, size in points}) > 1)}. r is Pearson's "
                 "correlation, n the number of tokenizers."
             )
-            told = f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none, too few values"
+            sentence = (
+                f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none, too few values"
+            )
             if correlation is not None:
-                caption += f" 95 % interval of r: {told}. It is too narrow, because tokenizers are no random sample."
+                caption += (
+                    f" 95 % interval of r: {sentence}. It is too narrow, because tokenizers are no random sample."
+                )
             if others:
                 named = pluralise(len({variant for variant, _ in drawn}), "variant")
                 caption += f" Named: {named}, the best and the baseline; grey points are all others."
             says = f"{words(metric).capitalize()} and average accuracy of {model} on {suite}: "
             says += (
-                f"r = {printed(correlation[0], 'real', 2)} (95 % interval: {told}), n = {correlation[1]}."
+                f"r = {printed(correlation[0], 'real', 2)} (95 % interval: {sentence}), n = {correlation[1]}."
                 if correlation
                 else "no correlation was computed."
             )

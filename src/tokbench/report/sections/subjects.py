@@ -78,8 +78,8 @@ def by_subject(measures: Iterable[Measure]) -> list[tuple[MetricGroup, list[tupl
             others.append((one, words(one[0])))
         else:
             found[place[-1].subject].append((place, one))
-    told = [(subject, _in_order(subject, found[subject.identifier])) for subject in SUBJECTS]
-    return [(subject, _distinct(named)) for subject, named in [*told, (OTHERS, others)] if named]
+    ordered = [(subject, _in_order(subject, found[subject.identifier])) for subject in SUBJECTS]
+    return [(subject, _distinct(named)) for subject, named in [*ordered, (OTHERS, others)] if named]
 
 
 def _place(metric: str, definition: str) -> Place | None:
@@ -110,11 +110,11 @@ def _distinct(named: list[tuple[Measure, str]]) -> list[tuple[Measure, str]]:
     """Append the model or a number to names that several measures share."""
     names = [name for _, name in named]
     seen: dict[str, int] = {}
-    told = []
+    rows = []
     for (metric, definition), name in named:
         if names.count(name) > 1:
             seen[name] = seen.get(name, 0) + 1
             model = _MODEL.search(definition)
             name += f", {model[1]}" if model else f" ({seen[name]})"
-        told.append(((metric, definition), name))
-    return told
+        rows.append(((metric, definition), name))
+    return rows

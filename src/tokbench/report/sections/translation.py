@@ -41,8 +41,8 @@ def _with_reasons(table: Table) -> Table:
     """Return a table of comparisons with reasons for empty p-values where trainings are few."""
     untested = {index: why for index, seeds in enumerate(table.frame["seeds"]) if (why := why_untested(seeds))}
     reasons = {place: untested.get(place[0], reason) for place, reason in table.reasons.items()}
-    told = "; ".join(dict.fromkeys(untested.values()))
-    return replace(table, reasons=reasons, notes=[*table.notes, *[f"{told.capitalize()}."] * bool(told)])
+    sentence = "; ".join(dict.fromkeys(untested.values()))
+    return replace(table, reasons=reasons, notes=[*table.notes, *[f"{sentence.capitalize()}."] * bool(sentence)])
 
 
 def _norms(content: ReportContent) -> list[Drawing]:
