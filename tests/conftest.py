@@ -62,6 +62,8 @@ LANGUAGE_MODELS = [
     "models/test_scoring",
     "models/test_evaluation",
     "models/test_token_scores",
+    "models/test_other_segmentations",
+    "models/test_perturbed_questions",
     "tabulation/test_imported_models",
     "models/test_local_tasks",
     "models/test_translation",
@@ -69,6 +71,7 @@ LANGUAGE_MODELS = [
     "models/test_processes",
     "models/test_pretraining_train",
     "models/test_phases",
+    "models/test_attention",
     "models/test_pretraining_options",
     "models/test_memory",
 ]

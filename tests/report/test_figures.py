@@ -370,7 +370,7 @@ def test_the_pages_name_the_same_requirements() -> None:
 
 
 def test_tidy_tables_are_those_that_are_declared(renderer: ModuleType) -> None:
-    assert len(renderer.experiments()) == 15
+    assert len(renderer.experiments()) == 17
     for place in renderer.experiments():
         named = {table.name: table for table in renderer.DECLARED}
         for path in (place / "tidy").iterdir():

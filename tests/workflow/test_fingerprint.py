@@ -381,7 +381,11 @@ NOT_CHOSEN = {
     "ngram_bits": {"tokbench.corpus.documents:is_shard"},
     "ngram_bits_on": {"tokbench.corpus.documents:is_shard"},
     "perturb": {"tokbench.corpus.documents:is_shard"},
-    "pack": {*PACKED_IN_SLICES, "tokbench.models.pretraining.pack:SliceForm"},
+    "pack": {
+        *PACKED_IN_SLICES,
+        "tokbench.models.pretraining.order:reject_repeated",
+        "tokbench.models.pretraining.pack:SliceForm",
+    },
     "cite": {"tokbench.report.bibliography:cited"},
 }
 """What a rule's job does not come to, as its recipe chooses otherwise or has the answer."""

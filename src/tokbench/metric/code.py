@@ -266,6 +266,7 @@ def count_code(documents: Documents, grammars: Mapping[str, str]) -> tuple[dict[
         Shown("fragmented_identifiers", "operators"),
         Shown("tokens_per_identifier", "operators"),
         Shown("indentation_correlation", "operators", "depth and tokens of indentation"),
+        Shown("syntax_leaves_left_out", "operators", "leaves of syntax left out"),
     ),
 )
 def code(documents: Documents, options: CodeOptions) -> list[tuple[str, Measurement]]:

@@ -249,6 +249,11 @@ BY_DIGITS = {
         Shown("digit_split_entropy", "numbers", "entropy of splits", "given its digits"),
         Shown("digit_split_agreement", "numbers", "split as most", "numbers split as"),
         Shown("tokens_per_digit", "numbers", "", "of a number / digits"),
+        Shown("tokens_per_digit_correlation", "numbers", "correlation of digits and tokens per digit"),
+        Shown("tokens_per_digit_variation", "numbers", "variation of tokens per digit"),
+        Shown("tokens_per_digit_slope", "numbers", "tokens for each further digit"),
+        Shown("tokens_per_digit_r2", "numbers", "variance of that line (share)"),
+        Shown("numbers_left_out", "numbers", "numbers left out"),
         *(
             Shown(name, "numbers", f"{column}, {_named(length)}", f"numbers of {_named(length)}")
             for length in range(1, LONGEST + 1)

@@ -97,6 +97,7 @@ def count_operators(documents: Iterable[TokenizedDocument], languages: Iterable[
         Shown("isolated_operators", "operators", "isolated", "isolated operators /"),
         *(Shown("isolated_operators", "operators", f"{name}, isolated", f"isolated {name}") for name in CLASSES),
         Shown("preserved_operators", "operators", "two signs in one token"),
+        Shown("operators_left_out", "operators", "operators left out"),
     ),
 )
 def operators(documents: Documents, options: OperatorOptions) -> list[Measurement]:

@@ -205,6 +205,7 @@ def count_words(documents: Documents, segment: Segment, *, all_scripts: bool) ->
         Shown("segmented_word_fertility", "words", "tokens per segmented word"),
         Shown("segmented_words_in_one_token", "words", "segmented words in one token"),
         Shown("single_token_retention", "words", "single-token retention rate"),
+        Shown("segmented_words_left_out", "words", "segmented words left out"),
     ),
 )
 def segmented_words(documents: Documents, options: SegmentedWordOptions) -> list[tuple[str, Measurement]]:
