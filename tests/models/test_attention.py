@@ -191,9 +191,12 @@ def test_batches_have_numbers_of_documents_only_with_the_option(tmp_path: Path) 
         assert all(torch.equal(plain[name], within[name]) for name in plain)
 
 
-def test_recipes_without_the_option_are_as_before(tmp_path: Path) -> None:
+def test_recipes_without_the_option_are_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tokbench.models.pretraining.foundry import model_config, train_config
 
+    # Composer asks for these once a training of the same process has initialized PyTorch's distributed package.
+    for name, value in (("WORLD_SIZE", 1), ("LOCAL_WORLD_SIZE", 1), ("RANK", 0), ("LOCAL_RANK", 0), ("NODE_RANK", 0)):
+        monkeypatch.setenv(name, str(value))
     phases = read_phases(SMALL, packed_documents(tmp_path / "packed"))
     for options in (SMALL, SHAPE):
         within = options.model_copy(update={"attention_within_documents": True})
