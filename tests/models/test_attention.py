@@ -68,7 +68,7 @@ def drawn(sizes: list[int], seed: int = 3) -> list[list[int]]:
 def test_losses_are_those_of_the_documents_alone(model: Any, sizes: list[int]) -> None:
     """Each document is read after an end of text and predicts the next one; the first one continues.
 
-    ALiBi's biases are equal wherever a document is; rotations are computed in single precision."""
+    ALiBi's biases are equal at every position of a document; rotations are computed in single precision."""
     import torch
 
     least = 1e-9 if model.config.attn_config["alibi"] else 1e-6

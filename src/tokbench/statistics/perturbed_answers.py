@@ -249,18 +249,18 @@ def _compared(
     order = {(one.task, one.kind): place for place, one in enumerate(group.selections)}
     for key in sorted(reasons, key=lambda key: (order[key[1:]], key[0])):
         head = (*group.key, *key[1:], measure.name, *key[0])
-        told = [*reasons[key], LEFT_OUT if key in smaller else None]
+        limits = [*reasons[key], LEFT_OUT if key in smaller else None]
         if key not in found:
-            yield (*head, *[None] * 7, NOT_TESTED, None, None, "; ".join(filter(None, told)), *[None] * 6)
+            yield (*head, *[None] * 7, NOT_TESTED, None, None, "; ".join(filter(None, limits)), *[None] * 6)
             continue
         one = found[key]
         counts = (one.seeds, one.questions, one.clusters, one.seed_deviation, one.question_error, one.residual_error)
         if key not in judged:
-            yield (*head, one.mean, *[None] * 6, NOT_TESTED, None, None, "; ".join(filter(None, told)), *counts)
+            yield (*head, one.mean, *[None] * 6, NOT_TESTED, None, None, "; ".join(filter(None, limits)), *counts)
             continue
         verdict, adjusted = judged[key]
         tests = (verdict.p_value, verdict.holm, adjusted, verdict.verdict, verdict.excluded, verdict.detectable)
-        reason = "; ".join(filter(None, [verdict.reason, *told])) or None
+        reason = "; ".join(filter(None, [verdict.reason, *limits])) or None
         yield (*head, one.mean, one.error, verdict.low, verdict.high, *tests, reason, *counts)
 
 

@@ -92,8 +92,9 @@ def bits_per_byte(
     pending: list[tuple[int, Window]] = []
 
     def flush() -> None:
-        for (number, _), sum_ in zip(pending, _surprisals(model, [one for _, one in pending], device), strict=True):
-            nats[number].append(sum_)
+        surprisals = window_surprisals(model, [one for _, one in pending], device)
+        for (number, _), of_targets in zip(pending, surprisals, strict=True):
+            nats[number].append(of_targets.sum().item())
         pending.clear()
 
     for number, document in enumerate(documents):
@@ -181,8 +182,11 @@ class ByteWindows:
 
 
 @torch.inference_mode()
-def _surprisals(model: torch.nn.Module, batch: Sequence[Window], device: torch.device | str) -> list[float]:
-    """Return the summed nats of each window's targets. Rows are padded on the right, which a causal model ignores.
+def window_surprisals(
+    model: torch.nn.Module, batch: Sequence[Window], device: torch.device | str
+) -> list[torch.Tensor]:
+    """Return the nats of each window's targets, float64 [targets]. Rows are padded on the right, which a causal model
+    ignores.
 
     All windows are computed before the result is copied from the device.
     """
@@ -194,4 +198,4 @@ def _surprisals(model: torch.nn.Module, batch: Sequence[Window], device: torch.d
     ]
     wanted = torch.tensor([target for _, targets in batch for target in targets], device=device)
     nats = torch.nn.functional.cross_entropy(torch.cat(scored).float(), wanted, reduction="none").double().cpu()
-    return [part.sum().item() for part in nats.split([len(targets) for _, targets in batch])]
+    return list(nats.split([len(targets) for _, targets in batch]))

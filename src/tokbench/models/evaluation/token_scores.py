@@ -25,8 +25,6 @@ from tokbench.io.json import write_result
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    import torch
-
     from tokbench.models.evaluation.bits_per_byte import Window, WindowCutter
     from tokbench.tokenizer import Tokenizer
 
@@ -153,7 +151,7 @@ def score_occurrences(
     """Score every occurrence of every token of the longer vocabulary in some documents.
 
     Args:
-        surprisals: function from windows to the nats of each one's targets, see :func:`window_surprisals`.
+        surprisals: function from windows to the nats of each one's targets, float64.
         shorter: tokenizer of the model.
         longer: tokenizer of the same variant with a longer vocabulary.
         inside: bool [longer's vocabulary], True for tokens of the model's vocabulary.
@@ -173,30 +171,6 @@ def score_occurrences(
             ends, model_ends = lengths[ids].cumsum(), model_lengths[own].cumsum()
             scores.add(ids, ends, model_ends, np.concatenate(nats), inside)
     return scores
-
-
-def window_surprisals(
-    model: "torch.nn.Module", device: "torch.device | str"
-) -> Callable[[Sequence["Window"]], list[NDArray[np.float64]]]:
-    """Return a function from windows to the nats of each one's targets, float64.
-
-    Rows are padded on the right, which a causal model ignores.
-    """
-    import torch
-
-    @torch.inference_mode()
-    def surprisals(batch: Sequence["Window"]) -> list[NDArray[np.float64]]:
-        longest = max(len(inputs) for inputs, _ in batch)
-        padded = torch.tensor([inputs + [0] * (longest - len(inputs)) for inputs, _ in batch], device=device)
-        logits = model(input_ids=padded).logits
-        parts = [
-            row[len(inputs) - len(targets) : len(inputs)] for row, (inputs, targets) in zip(logits, batch, strict=True)
-        ]
-        wanted = torch.tensor([target for _, targets in batch for target in targets], device=device)
-        nats = torch.nn.functional.cross_entropy(torch.cat(parts).float(), wanted, reduction="none").double().cpu()
-        return [part.numpy() for part in nats.split([len(targets) for _, targets in batch])]
-
-    return surprisals
 
 
 def score_tokens(
@@ -244,7 +218,7 @@ def score_tokens(
     import torch
     from transformers import AutoModelForCausalLM
 
-    from tokbench.models.evaluation.bits_per_byte import TokenWindows
+    from tokbench.models.evaluation.bits_per_byte import TokenWindows, window_surprisals
     from tokbench.tokenizer import Tokenizer
     from tokbench.tokenizer.encoder import before
 
@@ -267,7 +241,7 @@ def score_tokens(
     window = next(filter(None, limits), WINDOW)
     known = set(_forms(shorter.vocabulary))
     scores = score_occurrences(
-        window_surprisals(model, device),
+        lambda batch: [part.numpy() for part in window_surprisals(model, batch, device)],
         shorter,
         longer,
         np.array([form in known for form in _forms(longer.vocabulary)]),

@@ -58,7 +58,7 @@ def fused_attention(
         unused: must all have their defaults.
 
     Raises:
-        NotImplementedError: an argument has a value that training here never uses.
+        ValueError: an argument has a value that training here never uses.
     """
     del training
     shared = kv_n_heads != n_heads
@@ -67,7 +67,7 @@ def fused_attention(
         or (shared and attn_bias is not None and attn_bias.shape[1] > 1)
         or any(unused[name] not in (None, 0.0, False, -1) for name in unused)
     ):
-        raise NotImplementedError(f"attention of another kind: {kv_n_heads=}, {is_causal=}, {unused}")
+        raise ValueError(f"attention of another kind: {kv_n_heads=}, {is_causal=}, {unused}")
     heads = ((query, n_heads), (key, kv_n_heads), (value, kv_n_heads))
     q, k, v = (rearrange(x, "b s (h d) -> b h s d", h=number) for x, number in heads)
     if attn_bias is None:

@@ -23,7 +23,7 @@ from tokbench.report.figures.style import (
     new_figure,
 )
 
-BESIDE = 5.0
+LEAST_FOR_TWO_COLUMNS = 5.0
 """Least width in inches at which the panels are side by side."""
 INSIDE, OUTSIDE = OKABE_ITO[0], OKABE_ITO[1]
 
@@ -65,10 +65,10 @@ def draw(bins: Sequence[Bin], lines: Lines, effects: Sequence[Effect], *, width:
         effects: effects at the end of the vocabulary (cut-off 0) and at placebo cut-offs.
         width: width in inches (default: 6.8). Below 5, the panels are below each other.
     """
-    beside = width >= BESIDE
+    two_columns = width >= LEAST_FOR_TWO_COLUMNS
     with house_style():
-        figure = new_figure(width, 2.5 if beside else 4.4)
-        panels = figure.subplots(1, 2) if beside else figure.subplots(2, 1)
+        figure = new_figure(width, 2.5 if two_columns else 4.4)
+        panels = figure.subplots(1, 2) if two_columns else figure.subplots(2, 1)
         _outcomes(figure, panels[0], bins, lines)
         _effects(figure, panels[1], effects)
         reach = max(abs(end) for one in bins for end in (one.first, one.last))
