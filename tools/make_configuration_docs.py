@@ -15,18 +15,20 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from tokbench.commands.method_listing import patterns_of, reference_of
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import (
+from tokbench.config.measures import (
     BoundsOptions,
     CausalEffectOptions,
+    NgramBitsOptions,
+    RobustnessOptions,
+    StatisticsOptions,
+)
+from tokbench.config.sections import (
     Corpus,
     DocumentMetricsOptions,
     Elsewhere,
     MetricsOptions,
     ModelRuns,
-    NgramBitsOptions,
     ReportOptions,
-    RobustnessOptions,
-    StatisticsOptions,
     TokenizerPair,
     TranslationRuns,
     Variant,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tokbench
 from tests.support.fake_results import tiny_mpt
-from tokbench.config.sections import RANKED
+from tokbench.config.measures import RANKED
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_result
 from tokbench.models.evaluation.token_scores import TokenScores, ranked_tokens, score_occurrences, score_tokens

@@ -15,7 +15,8 @@ from tokbench.config.check_corpora import (
 )
 from tokbench.config.check_variants import variant_mistakes
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import RANKED, Size
+from tokbench.config.measures import RANKED
+from tokbench.config.sections import Size
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError, unknown_names
 from tokbench.io.paths import folder_mistakes, path_mistakes

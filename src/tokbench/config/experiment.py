@@ -7,21 +7,23 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tokbench.config.sections import (
-    AnyVariant,
+from tokbench.config.measures import (
     BoundsOptions,
     CausalEffectOptions,
+    NgramBitsOptions,
+    RobustnessOptions,
+    StatisticsOptions,
+)
+from tokbench.config.sections import (
+    AnyVariant,
     Corpus,
     DocumentMetricsOptions,
     ExternalTokenizer,
     MetricsOptions,
     ModelRuns,
-    NgramBitsOptions,
     ReportOptions,
     Resource,
-    RobustnessOptions,
     Size,
-    StatisticsOptions,
     TranslationRuns,
     Variant,
 )

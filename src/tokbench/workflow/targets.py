@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from tokbench.building import own_segmentation
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import CausalEffectOptions, NgramBitsOptions, RobustnessOptions, Size
+from tokbench.config.measures import CausalEffectOptions, NgramBitsOptions, RobustnessOptions
+from tokbench.config.sections import Size
 from tokbench.construction import constructions
 from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.pretokenization.patterns.coverage import spans_words
