@@ -187,7 +187,14 @@ def test_scores_of_questions(torch: ModuleType, tmp_path: Path, kind: str) -> No
         return ids
 
     lm = ScoringLM(
-        model, adapter_of(PLAIN, tmp_path / "plain"), encode, PLAIN.end_of_text, spellings=None, window=8, batch_size=3
+        model,
+        adapter_of(PLAIN, tmp_path / "plain"),
+        encode,
+        PLAIN.end_of_text,
+        spellings=None,
+        window=8,
+        batch_size=3,
+        start_token="every_context",
     )
     resegmented = ResegmentedLM(lm, other)
     scores = [score for score, _ in resegmented.loglikelihood(requests_of(QUESTIONS))]

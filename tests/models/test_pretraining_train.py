@@ -186,6 +186,7 @@ def test_is_native_mpt_with_equal_logits(trained: Path) -> None:
     described = json.loads((trained / "config.json").read_text())
     assert described["model_type"] == "mpt"
     assert "auto_map" not in described
+    assert isinstance(described["attn_config"]["attn_pdrop"], float), "transformers 5 opens no other"
     assert (native.config.eos_token_id, native.config.pad_token_id) == (256, 257)
     ours = MPTForCausalLM(MPTConfig(**model_config(SMALL, 320))).eval()
     ours.load_state_dict(load_file(trained / "model.safetensors"))

@@ -37,13 +37,22 @@ from tokbench.models.evaluation.offline_tasks import (
 )
 
 
-def scoring(model, adapter, encode, window: int):
+def scoring(model, adapter, encode, window: int, start_token: str = "every_context"):
     """A language model that scores with an adapter's tokens."""
     from tokbench.models.evaluation.coverings import Spellings
     from tokbench.models.evaluation.scoring import ScoringLM
 
     spellings = Spellings(adapter.tokenizer.vocabulary.tokens)
-    return ScoringLM(model, adapter, encode, adapter.eos_token_id, spellings=spellings, window=window, batch_size=3)
+    return ScoringLM(
+        model,
+        adapter,
+        encode,
+        adapter.eos_token_id,
+        spellings=spellings,
+        window=window,
+        batch_size=3,
+        start_token=start_token,
+    )
 
 
 QUESTIONS = [
@@ -55,14 +64,16 @@ QUESTIONS = [
 STRADDLING = {0: [0], 1: [0], 3: [0]}
 
 
-def log_probability(torch: ModuleType, model, adapter, ids: list[int], begin: int = 0) -> float:
-    """Of a sequence of tokens after the start token, from a place on."""
+def log_probability(torch: ModuleType, model, adapter, ids: list[int], begin: int = 0, begun: bool = True) -> float:
+    """Of a sequence of tokens from a place on: after the start token, or else without the first token."""
+    read = [adapter.eos_token_id, *ids] if begun else ids
     with torch.inference_mode():
-        logits = model(input_ids=torch.tensor([[adapter.eos_token_id, *ids]])).logits[0].double().log_softmax(-1)
-    return sum(float(logits[place, id]) for place, id in enumerate(ids) if place >= begin)
+        logits = model(input_ids=torch.tensor([read])).logits[0].double().log_softmax(-1)
+    scored = range(max(begin, not begun), len(ids))
+    return sum(float(logits[place - (not begun), ids[place]]) for place in scored)
 
 
-def log_beginning(torch: ModuleType, model, adapter, context: str) -> float:
+def log_beginning(torch: ModuleType, model, adapter, context: str, begun: bool = True) -> float:
     """Of a context: before each of its places the tokens of the text, then one that reaches beyond, where written."""
     data, tokens = context.encode(), adapter.tokenizer.vocabulary.tokens
     ways = [adapter.tokenizer.encode(data).tolist()]
@@ -70,30 +81,57 @@ def log_beginning(torch: ModuleType, model, adapter, context: str) -> float:
         longer = [id for id, token in enumerate(tokens) if token.startswith(data[place:]) and token != data[place:]]
         tried = [[*adapter.tokenizer.encode(data[:place]).tolist(), id] for id in longer]
         ways += [way for way in tried if way == adapter.tokenizer.encode(b"".join(tokens[id] for id in way)).tolist()]
-    terms = [log_probability(torch, model, adapter, ids) for ids in ways]
+    terms = [log_probability(torch, model, adapter, ids, begun=begun) for ids in ways]
     return float(torch.logsumexp(torch.tensor(terms, dtype=torch.float64), 0))
 
 
+def test_scores_of_questions_are_those_of_lm_evals_own_model(torch: ModuleType) -> None:
+    """By default it reads a start token only where the context is empty."""
+    from lm_eval.models.huggingface import HFLM
+
+    adapter = toy_adapter()
+    questions = [
+        ("the stones", [" house", " river", "s"]), ("over there", [" winter", " in time"]), ("x", [" y", "y y y"]),
+        ("", [" a letter", " a voice"]), ("a letter of", [" time"]), ("time ", ["world", "bird"]),
+    ]  # fmt: skip
+    own = HFLM(pretrained=tiny_mpt(torch), tokenizer=adapter, backend="causal", batch_size=2, max_length=512)
+    theirs = own.loglikelihood(requests_of(questions), disable_tqdm=True)
+    lm = scoring(tiny_mpt(torch), adapter, lambda text: adapter.tokenizer.encode(text).tolist(), 512, "empty_context")
+    ours = lm.loglikelihood(requests_of(questions))
+    assert not any(one.straddling for one in lm.boundaries["toy"].values())
+    assert [score for score, _ in ours] == pytest.approx([score for score, _ in theirs], abs=1e-4)
+    assert [most_likely for _, most_likely in ours] == [most_likely for _, most_likely in theirs]
+    every = scoring(tiny_mpt(torch), adapter, lambda text: adapter.tokenizer.encode(text).tolist(), 512)
+    begun = every.loglikelihood(requests_of(questions))
+    asked = [context for context, choices in questions for _ in choices]
+    gaps = [abs(first[0] - second[0]) for first, second in zip(begun, ours, strict=True)]
+    assert [gap for gap, context in zip(gaps, asked, strict=True) if not context] == [0, 0]
+    assert max(gaps) > 1e-3, "other contexts differ"
+
+
+@pytest.mark.parametrize("start_token", ["every_context", "empty_context"])
 @pytest.mark.parametrize("max_seq_len", [512, 4])
-def test_scores_of_a_model_with_and_without_room(torch: ModuleType, max_seq_len: int) -> None:
+def test_scores_of_a_model_with_and_without_room(torch: ModuleType, max_seq_len: int, start_token: str) -> None:
     """A question of which a choice straddles is scored given the text of its context, others given its tokens."""
     model, adapter = tiny_mpt(torch, max_seq_len), toy_adapter()
 
     def encode(text: str | bytes) -> list[int]:
         return adapter.tokenizer.encode(text).tolist()
 
-    lm = scoring(model, adapter, encode, max_seq_len)
+    lm = scoring(model, adapter, encode, max_seq_len, start_token)
     scored = [score for score, _ in lm.loglikelihood(requests_of(QUESTIONS))]
     reference = tiny_mpt(torch)
     expected = []
     for number, (context, choices) in enumerate(QUESTIONS):
+        begun = start_token == "every_context" or not context
         for choice in choices:
             whole = encode(context + choice)
-            if number in STRADDLING:
-                covered = log_beginning(torch, reference, adapter, context.rstrip())
-                expected.append(log_probability(torch, reference, adapter, whole) - covered)
+            if number in STRADDLING:  # The first token is the same in all, so that its probability cancels.
+                covered = log_beginning(torch, reference, adapter, context.rstrip(), begun)
+                expected.append(log_probability(torch, reference, adapter, whole, begun=begun) - covered)
             else:
-                expected.append(log_probability(torch, reference, adapter, whole, len(encode(context.rstrip()))))
+                known = len(encode(context.rstrip()))
+                expected.append(log_probability(torch, reference, adapter, whole, known, begun=begun))
     assert scored == pytest.approx(expected, abs=1e-4)
     boundaries = lm.boundaries["toy"]
     assert {document: one.straddling for document, one in boundaries.items() if one.straddling} == STRADDLING
@@ -113,7 +151,14 @@ def test_where_no_bytes_are_known_choices_are_ordered_as_where_they_are(torch: M
 
     known = scoring(tiny_mpt(torch), adapter, encode, 512)
     unknown = ScoringLM(
-        tiny_mpt(torch), adapter, encode, adapter.eos_token_id, spellings=None, window=512, batch_size=3
+        tiny_mpt(torch),
+        adapter,
+        encode,
+        adapter.eos_token_id,
+        spellings=None,
+        window=512,
+        batch_size=3,
+        start_token="every_context",
     )
     first, second = ([score for score, _ in lm.loglikelihood(requests_of(QUESTIONS))] for lm in (known, unknown))
     place = 0
@@ -143,6 +188,21 @@ def test_endings_of_openings_are_given_each_opening_where_one_straddles(torch: M
         whole = adapter.tokenizer.encode(opening + " here").tolist()
         covered = log_beginning(torch, reference, adapter, opening) if opening else 0
         assert score == pytest.approx(log_probability(torch, reference, adapter, whole) - covered, abs=1e-4)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_first_token_that_straddles_follows_the_start_token(torch: ModuleType, known: bool) -> None:
+    """No token of the context is known, so its first one would have no probability."""
+    adapter = toy_adapter()
+
+    def scores(start_token: str) -> list[tuple[float, bool]]:
+        lm = scoring(tiny_mpt(torch), adapter, lambda text: adapter.tokenizer.encode(text).tolist(), 512, start_token)
+        lm.spellings = lm.spellings if known else None
+        found = lm.loglikelihood(requests_of([("e", [" house", "r", " a"])]))
+        assert lm.boundaries["toy"][0].straddling == [0, 1]
+        return found
+
+    assert scores("empty_context") == scores("every_context")
 
 
 def test_of_several_draws_scores_are_means(torch: ModuleType) -> None:

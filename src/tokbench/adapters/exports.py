@@ -8,12 +8,10 @@ from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.hugging_face import write_configuration
+from tokbench.tokenizer.hugging_face import FAST, write_configuration
 from tokbench.vocabulary import write_tokens
 
 TOKENS = "tokens.vocab"
-FAST = "PreTrainedTokenizerFast"
-"""Class by which ``AutoTokenizer`` opens a folder with ``tokenizer.json`` without Tokbench."""
 
 
 Characters = Collection[str] | None

@@ -12,6 +12,8 @@ from tokbench.io.compression import read_regular
 
 CONFIGURATION = "tokenizer_config.json"
 CLASS = "TokbenchTokenizer"
+FAST = "PreTrainedTokenizerFast"
+"""Class by which ``AutoTokenizer`` opens a folder with ``tokenizer.json`` without Tokbench."""
 END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
 
@@ -64,6 +66,21 @@ def write_configuration(folder: Path, name: str = CLASS, end: str = END_OF_TEXT)
         "clean_up_tokenization_spaces": False,
     }
     (folder / CONFIGURATION).write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
+
+
+def name_fast_class(folder: Path) -> None:
+    """Name the class of ``transformers`` in ``tokenizer_config.json``, if ``tokenizer.json`` has the same ids.
+
+    Other programs then open the folder without Tokbench. A folder of Tokbench has a ``tokenizer.json`` only if its ids
+    are equal.
+
+    Args:
+        folder: folder that contains a tokenizer's files.
+    """
+    path = folder / CONFIGURATION
+    if path.is_file() and (folder / "tokenizer.json").is_file():
+        configuration = json.loads(path.read_text(encoding="utf-8")) | {"tokenizer_class": FAST}
+        path.write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
 
 
 def names_another_class(folder: Path) -> bool:

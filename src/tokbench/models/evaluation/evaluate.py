@@ -304,6 +304,7 @@ def evaluate(
         spellings=spellings,
         window=window,
         batch_size=batch_size,
+        start_token=suite.start_token,
         settled=tokenizer.last_cut,
         draws=draws,
     )
@@ -368,7 +369,7 @@ def evaluate(
 
 
 def _start(config: Any, tokenizer: "Tokenizer") -> int:
-    """Return the id that begins every sequence: the end of text, or for external ids the model's own start token.
+    """Return the id of the start token: the end of text, or for external ids the model's own start token.
 
     A model with external ids was usually not trained here, so only its configuration defines its start token.
     """

@@ -46,6 +46,7 @@ class ResegmentedLM(ScoringLM):
             spellings=lm.spellings,
             window=window,
             batch_size=batch_size,
+            start_token=lm.start_token,
         )
         self.segmentation = segmentation
         self.own: dict[str, set[int]] = defaultdict(set)

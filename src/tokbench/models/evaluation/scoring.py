@@ -30,6 +30,7 @@ from tokbench.models.evaluation.coverings import (
     log_probability,
     log_sum,
 )
+from tokbench.models.evaluation.suites import StartToken
 
 Request = tuple[tuple[str, str], list[int], list[int]]
 READ = 64
@@ -65,12 +66,12 @@ class Boundary:
 class ScoringLM(HFLM):
     """Language model with log-likelihoods of choices as defined in :mod:`tokbench.models.evaluation.coverings`.
 
-    Every sequence starts with the start token, even if the context is empty, so that all tokenizers and questions are
-    treated equally.
+    By default the start token is read only where a first token would have no context, as in lm-eval's own model: if the
+    context is empty. So it is if a choice straddles and no token of the context is known.
 
     Some sequences are longer than the model's window. An MPT model has ALiBi and no learnt positions, so its window is
-    extended to the longest sequence. For other models, the start token and the first tokens of the context are dropped,
-    the same number for every choice of the question.
+    extended to the longest sequence. For other models, the first tokens of the context are dropped, with the start
+    token, the same number for every choice of the question.
 
     Attributes:
         boundaries: boundaries by task and question.
@@ -87,6 +88,7 @@ class ScoringLM(HFLM):
         spellings: Spellings | None,
         window: int,
         batch_size: int,
+        start_token: StartToken = "empty_context",
         settled: Callable[[bytes], int] = lambda text: 0,
         draws: Sequence[Encode] = (),
     ) -> None:
@@ -96,10 +98,12 @@ class ScoringLM(HFLM):
             model: a causal language model, on its device.
             tokenizer: the adapter for ``transformers``, which lm-eval requires.
             encode: function from text to ids, without special tokens.
-            start: id of the token at the start of every sequence.
+            start: id of the start token.
             spellings: the vocabulary of ``encode``; None if the bytes of its tokens are unknown.
             window: largest number of tokens that the model reads at a time.
             batch_size: sequences per batch, up to the length of the window. Batches of longer ones are smaller.
+            start_token: contexts that the start token precedes, see
+                :attr:`tokbench.models.evaluation.suites.SuiteOptions.start_token`. Default: ``empty_context``.
             settled: function that returns the last position of a text at which a token ends for every continuation, see
                 :meth:`tokbench.tokenizer.Tokenizer.last_cut`. Default: always 0.
             draws: for a stochastic tokenizer, ``encode`` with other seeds. Default: none.
@@ -115,6 +119,7 @@ class ScoringLM(HFLM):
         self.encode = encode
         self.most = batch_size, window
         self.start = start
+        self.start_token = start_token
         self.spellings = spellings
         self.settled = settled
         self.draws = draws
@@ -153,7 +158,7 @@ class ScoringLM(HFLM):
                     continue
                 shared = common_prefix([choices.alone, *choices.wholes])
                 longest = max(map(len, choices.wholes)) - shared - 1
-                condition = self._fit([self.start, *choices.alone[:shared]], longest, task, document)
+                condition = self._fit(self._begun(choices.alone[:shared]), longest, task, document)
                 for place, whole in zip(places, choices.wholes, strict=True):
                     usual[place] = requests[place].args, condition, list(whole[shared:])
         batches: dict[int, list[int]] = defaultdict(list)
@@ -185,7 +190,7 @@ class ScoringLM(HFLM):
         opening = wholes[0][:shared]
         tails = [[{before[shared:]: last for before, last in part.items()} for part in way] for way in ways]
         read = [*(before[shared:] for before in befores), *(whole[shared:-1] for whole in wholes)]
-        condition = self._fit([self.start, *opening], max(map(len, read)), task, document)
+        condition = self._fit(self._begun(opening), max(map(len, read)), task, document)
         written, unwritten = (self._covered(condition, [way[part] for way in tails]) for part in (0, 1))
         covered = written if text else math.log(len(drawn))
         boundary = self.boundaries[task][document]
@@ -234,6 +239,10 @@ class ScoringLM(HFLM):
         length."""
         batch_size, window = self.most
         return max(1, min(batch_size, batch_size * window**2 // length**2))
+
+    def _begun(self, context: Ids) -> list[int]:
+        """Return a context after the start token, if that precedes it."""
+        return [self.start, *context] if self.start_token == "every_context" or not context else list(context)
 
     def _fit(self, context: list[int], more: int, task: str, document: int) -> list[int]:
         """Truncate the context if it does not fit into the window together with ``more`` tokens, and the window is

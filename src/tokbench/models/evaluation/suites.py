@@ -16,6 +16,7 @@ from tokbench.robustness.perturbations import KINDS, RATE, known_kinds
 Metric = Literal["acc", "acc_norm"]
 Format = Literal["choices", "schemas", "completions", "mmlu", "winograd", "minimal_pairs"]
 SegmentationKind = Literal["random", "characters", "digits_right"]
+StartToken = Literal["empty_context", "every_context"]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 
 
@@ -102,6 +103,10 @@ class SuiteOptions(Options):
     """Seed with which lm-eval draws the examples."""
     metric: Metric = "acc"
     """Accuracy to report."""
+    start_token: StartToken = "empty_context"
+    """Contexts of questions that the start token (end of text) precedes. ``empty_context``: only empty ones, as in
+    lm-eval's own ``hf`` model with a tokenizer that adds no token. ``every_context``: all, as with its
+    ``add_bos_token=True``. Bits per byte always begin with it."""
     limit: int | None = Field(default=None, ge=1)
     """Use only this number of questions of each task, from the first."""
     overrides: dict[str, TaskSettings] = Field(default_factory=dict)

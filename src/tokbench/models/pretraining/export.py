@@ -20,6 +20,7 @@ from tokbench.io.atomic import NOT_CONTENT, atomic_folder
 from tokbench.io.json import read_json
 from tokbench.io.provenance import write_manifest
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions
+from tokbench.tokenizer.hugging_face import name_fast_class
 
 WEIGHTS = "model.safetensors"
 LAYER = {
@@ -55,6 +56,7 @@ def _mpt(exported: Path) -> MptForCausalLM:
     del model.config.auto_map
     # Documents are separate in training only; the exported model reads one text at a time.
     model.config.attn_config.attn_uses_sequence_id = False
+    model.config.attn_config.attn_pdrop = float(model.config.attn_config.attn_pdrop)  # Version 5 rejects an integer.
     return model
 
 
@@ -180,4 +182,5 @@ def publish(
                 raise TokbenchError(f"{file}: the model has a file of that name too; rename the tokenizer's")
             elif file.is_file():
                 shutil.copyfile(file, partial / file.name)
+        name_fast_class(partial)
         write_manifest(partial / "manifest.json", described, started)
