@@ -3,13 +3,13 @@ from tokbench.workflow.resources import content_of
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import double_on_retry, extend_on_retry
 from tokbench.workflow.run import on_end, on_start, read_experiment
-from tokbench.workflow.shell import flags, has_environments, shell_prefix, trusted_files
+from tokbench.workflow.shell import flags, has_environments, shell_prefix, trusted_functions
 
 experiment = read_experiment(workflow)
 shell.prefix(
     shell_prefix(
         apart=has_environments(workflow),
-        trusted=trusted_files(experiment),
+        trusted=trusted_functions(experiment),
     )
 )
 

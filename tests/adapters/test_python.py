@@ -9,18 +9,23 @@ import yaml
 
 from tests.conftest import TOPICS, Tokbench
 from tests.support.workflow.checkout import Checkout
+from tokbench.adapters.adapted_tokenizer import read_adapted, sealed_adapted
 from tokbench.adapters.libraries.python import TRUSTED
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
 
 LETTERS = """
+import os
 import helper
 
 raise_when_imported = helper.VALUE
 
+alias, library = os.system, os
+
 class Letters:
     vocab_size = 256
+    system, library = staticmethod(os.system), os
 
     def encode(self, text):
         return list(text.encode())
@@ -95,7 +100,7 @@ def test_a_function_without_decode_and_size(folder: Path, tokbench: Tokbench) ->
     tokenizer = Tokenizer.load("own")
     assert len(tokenizer) == 200_863
     assert tokenizer.bytes_lost(b"abc") == 3
-    with pytest.raises(TokbenchError, match="encode has no decode; name an object that has one"):
+    with pytest.raises(TokbenchError, match=r"letters.py:encode: has no decode; name an object that has one"):
         tokenizer.decode([97])
     with pytest.raises(TokbenchError, match="id 1114111; ids are 0 to 200862; define vocab_size"):
         tokenizer.encode(chr(0x10FFFF))
@@ -109,13 +114,22 @@ def test_a_function_without_decode_and_size(folder: Path, tokbench: Tokbench) ->
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("pieces", "letters.py: pieces: encode returned pieces of text; return their ids"),
+        ("pieces", "letters:pieces: encode returned pieces of text; return their ids"),
         ("nothing", "encode returned None; return a list of ids"),
         ("negative", "encode returned the id -1; ids are 0 to"),
         ("broken", "encode raised ValueError: no such text; correct it"),
         ("number", "number is neither a function nor an object with encode; name one"),
         ("letter", "'letter' is not a name (.*). Did you mean 'letters'"),
         ("letters.encod", "'encod' is not a name (.*). Did you mean 'encode'"),
+        ("helper", "letters.py: 'helper' is imported, not defined in this file; define a function that calls it"),
+        ("helper.VALUE", "letters.py: 'helper' is imported, not defined in this file"),
+        ("alias", "'alias' is of posix, not of this file; define a function that calls it"),
+        ("library", "'library' is a module, not of this file"),
+        ("Letters.system", "'system' is of posix, not of this file"),
+        ("letters.library.system", "'library' is a module, not of this file"),
+        ("number.bit_length", "'number' is neither a class of this file nor an object of one; name one"),
+        ("encode.__globals__", "'encode' is neither a class of this file nor an object of one; name one"),
+        ("letters.__reduce__", "'__reduce__' is of None, not of this file"),
     ],
 )
 def test_mistakes_are_one_line(folder: Path, tokbench: Tokbench, name: str, message: str) -> None:
@@ -128,8 +142,14 @@ def test_mistakes_are_one_line(folder: Path, tokbench: Tokbench, name: str, mess
 def test_files_that_cannot_be_run(folder: Path, tokbench: Tokbench) -> None:
     for content, message in (
         ("def encode(text:\n", "is not Python"),
-        ("raise RuntimeError('stop')\ndef encode(text): pass\n", "cannot be imported (RuntimeError: stop)"),
-        ("import sys\nsys.exit(3)\ndef encode(text): pass\n", "cannot be imported (SystemExit: 3)"),
+        (
+            "raise RuntimeError('stop')\ndef encode(text): pass\n",
+            "wrong.py:encode: the import of the file raised RuntimeError: stop;",
+        ),
+        (
+            "import sys\nsys.exit(3)\ndef encode(text): pass\n",
+            "wrong.py:encode: the import of the file raised SystemExit: 3;",
+        ),
     ):
         Path("wrong.py").write_text(content)
         printed = failure(tokbench, "encode", "wrong.py:encode", "text.txt")
@@ -156,11 +176,17 @@ def test_an_imported_folder_runs_only_trusted_files(
     """Nothing runs because a folder says so: neither unknown, nor changed, nor missing files."""
     tokbench("import", "letters:letters", "--from", "python", "-o", "own")
     measure = ("measure", "own", "--documents", "text.txt", "-o", "own.json")
-    monkeypatch.setenv(TRUSTED, "")
     file = folder.resolve() / "letters.py"
-    with pytest.raises(TokbenchError, match=f"runs code of {file}; if you trust that file, set {TRUSTED}={file}"):
-        Tokenizer.load("own")
-    monkeypatch.setenv(TRUSTED, f"/elsewhere.py:{file}")
+    message = f"own: runs letters of letters.py; if you trust that file, set {TRUSTED}=FOLDER/letters.py:letters"
+    for trusted in ("", f"{file}:Letters", f"{file}:letters.encode"):
+        monkeypatch.setenv(TRUSTED, trusted)
+        with pytest.raises(TokbenchError, match=message):
+            Tokenizer.load("own")
+    for wrong in (str(file), "letters.py:letters", f"{file}:letters:other"):
+        monkeypatch.setenv(TRUSTED, wrong)
+        with pytest.raises(TokbenchError, match=f"own: {TRUSTED}: '.*' is not an absolute FILE.py:NAME; write one"):
+            Tokenizer.load("own")
+    monkeypatch.setenv(TRUSTED, f"/else, where.py:letters:{file}:Letters:{file}:letters")
     tokbench(*measure)
     [tokens] = [
         row for row in json.loads(Path("own.json").read_text())["measurements"] if "token_count" in row["metric"]
@@ -169,7 +195,81 @@ def test_an_imported_folder_runs_only_trusted_files(
     Path("letters.py").write_text(LETTERS + "\n")
     assert "has changed since the tokenizer was imported; import the tokenizer again" in failure(tokbench, *measure)
     Path("letters.py").unlink()
-    assert "which is not on this machine; import the tokenizer here" in failure(tokbench, *measure)
+    assert "is not on this machine; import the tokenizer again" in failure(tokbench, *measure)
+
+
+def test_an_imported_folder_has_no_path_and_opens_elsewhere(
+    folder: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder names the file without its place; the trusted file with the recorded content is run."""
+    tokbench("import", folder / "letters.py:letters", "--from", "python", "-o", "own")
+    assert not [file for file in Path("own").iterdir() if str(folder).encode() in file.read_bytes()]
+    assert not [file for file in Path("own").iterdir() if str(folder.resolve()).encode() in file.read_bytes()]
+    below = folder / "below"
+    below.mkdir()
+    for name in ("letters.py", "helper.py"):
+        Path(name).rename(below / name)
+    monkeypatch.setenv(TRUSTED, f"{below / 'letters.py'}:letters")
+    assert Tokenizer.load("own").encode("ab").tolist() == [97, 98]
+
+
+@pytest.mark.parametrize("name", ["os.system", "alias", "Letters.system", "letters.library.system", "helper.VALUE"])
+def test_a_record_reaches_no_other_function(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A folder from somebody else that names another function of a trusted file runs nothing of that file."""
+    from tokbench import load
+
+    load("letters:letters", form="python").save("own")
+    settings, content = read_adapted(Path("own"))
+    record = json.dumps(json.loads(content) | {"function": name}).encode()
+    Path("own", "adapted").write_bytes(record)
+    Path("own", "tokbench.json").write_text(sealed_adapted(settings.model_dump() | {"sha256": ""}, record))
+    file = folder / "letters.py"
+    for trusted in (f"{file}:letters", f"{file}:{name}"):
+        monkeypatch.setenv(TRUSTED, trusted)
+        with pytest.raises(TokbenchError, match=r"if you trust that file|not (defined in|of) this file"):
+            Tokenizer.load("own").encode("touch ran")
+    assert not Path("ran").exists()
+
+
+def test_the_content_that_runs_is_that_of_the_checksum(folder: Path) -> None:
+    """Python may have a compiled file of another content with the same size and time."""
+    import os
+    import py_compile
+
+    from tokbench import load
+
+    time = Path("letters.py").stat().st_mtime
+    Path("letters.py").write_text(LETTERS.replace("return bytes(ids)", "return b'other' "))
+    os.utime("letters.py", (time, time))
+    py_compile.compile("letters.py")
+    Path("letters.py").write_text(LETTERS)
+    os.utime("letters.py", (time, time))
+    assert load("letters:letters", form="python").decode([97]) == b"a"
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("try:\n    from fast import encode\nexcept ImportError:\n    def encode(text): return [1]\n", "encode"),
+        ("import functools\n@functools.cache\ndef encode(text): return [1]\n", "encode"),
+        ("import foreign\n@foreign.changed\ndef encode(text): return [1]\n", "encode"),
+        ("encode = lambda text: [1]\n", "encode"),
+        ("class A:\n    def own(self, text): return [1]\nencode = A().own\n", "encode"),
+        ("class A:\n    class B:\n        @staticmethod\n        def f(text): return [1]\n", "A.B.f"),
+        ("class A:\n    def f(self, text): return [1]\na = A()\n", "a.f"),
+        ("import foreign\ntokenizer = foreign.Tokenizer()\n", "tokenizer"),
+        ("if True:\n    with open(__file__):\n        def encode(text): return [1]\n", "encode"),
+    ],
+)
+def test_names_that_a_file_defines(folder: Path, content: str, name: str) -> None:
+    from tokbench import load
+
+    Path("foreign.py").write_text(
+        "def changed(function): return lambda text: function(text)\n\n"
+        "class Tokenizer:\n    def encode(self, text): return [1]\n"
+    )
+    Path("own.py").write_text(content)
+    assert load(f"own:{name}", form="python").encode("a").tolist() == [1]
 
 
 def experiment(folder: Path, **variant: object) -> Path:

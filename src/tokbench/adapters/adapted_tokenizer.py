@@ -207,6 +207,11 @@ class AdaptedTokenizer(Tokenizer):
         return bool(getattr(self.library, "can_decode", True))
 
     @property
+    def decode_limit(self) -> int:
+        """Ids that are decoded are below this number."""
+        return self.ids
+
+    @property
     def end_and_padding(self) -> dict[str, int]:
         return special_tokens(self.ids, self.special, self.origin)
 
@@ -352,8 +357,8 @@ class AdaptedTokenizer(Tokenizer):
         """
         numbers: list[int] = as_ids(ids).tolist()
         for one in (min(numbers, default=0), max(numbers, default=0)):
-            if numbers and not 0 <= one < self.ids:
-                raise TokbenchError(f"id {one} is not in the vocabulary (0 to {self.ids - 1})")
+            if numbers and not 0 <= one < self.decode_limit:
+                raise TokbenchError(f"id {one} is not in the vocabulary (0 to {self.decode_limit - 1})")
         with told(f"{self.name}: {self.library_name} does not decode these ids"):
             try:
                 return self.library.decode(numbers, self.special)

@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from json import dumps
 from pathlib import Path, PurePath
@@ -16,6 +16,7 @@ from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.forms import FORMS, ReadOptions
 from tokbench.adapters.forms.ranks import RANKS, SETTINGS
 from tokbench.adapters.forms.transformers import detect_format, file_in
+from tokbench.adapters.libraries.python_functions import PythonTokenizer
 from tokbench.adapters.open import is_ours
 from tokbench.adapters.read import import_tokenizer
 from tokbench.errors import TokbenchError, unknown
@@ -23,7 +24,7 @@ from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
 from tokbench.io.paths import is_source
 from tokbench.options import validated
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.encoder import as_ids, html_of, shown
+from tokbench.tokenizer.encoder import html_of, shown
 from tokbench.tokenizer.roundtrip import readable
 
 FLAG = re.compile(r"--(\w[\w-]*)( \w+)?")
@@ -186,87 +187,6 @@ READERS: dict[str, Callable[[Any, Path], tuple[Path, str, str]]] = {
 """Functions by package, which write an object's file and return its path, its form and the object's name."""
 
 
-class Callables:
-    """User-defined functions as a :class:`~tokbench.adapters.libraries.Library`.
-
-    Args:
-        encode: returns the ids or the pieces of a text.
-        decode: returns the text of ids; None if there is none.
-        size: number of ids; None if not known.
-        pieces: pieces that already have an id, in the order of their ids.
-    """
-
-    unknown = None
-
-    def __init__(
-        self,
-        encode: Callable[[str], Any],
-        decode: Callable[[list[int]], Any] | None,
-        size: int | None,
-        pieces: Sequence[bytes] = (),
-    ) -> None:
-        self._encode, self._decode, self.size = encode, decode, size
-        self.pieces: dict[bytes, int] = {piece: index for index, piece in enumerate(pieces)}
-        self._names: list[bytes] = list(pieces)
-
-    def encode(self, text: str) -> list[int]:
-        encoded = self._encode(text)
-        if isinstance(encoded, Mapping) or hasattr(encoded, "input_ids"):
-            encoded = encoded["input_ids"]
-        encoded = getattr(encoded, "ids", encoded)
-        if isinstance(encoded, str | bytes) or not isinstance(encoded, Iterable):
-            raise TokbenchError(f"encode returned {shown(encoded)}; return the ids of the text, or its pieces")
-        values = encoded.tolist() if hasattr(encoded, "tolist") else list(encoded)
-        if values and all(isinstance(value, str | bytes) for value in values):
-            return [
-                self._id(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value)
-                for value in values
-            ]
-        ids: list[int] = as_ids(values).tolist()
-        limit = LARGEST_VOCABULARY if self.size is None else self.size
-        if wrong := [index for index in ids if not 0 <= index < limit]:
-            raise TokbenchError(f"encode returned the id {wrong[0]}; ids are 0 to {limit - 1}")
-        return ids
-
-    def _id(self, piece: bytes) -> int:
-        if piece not in self.pieces:
-            self.pieces[piece] = len(self._names)
-            self._names.append(piece)
-        return self.pieces[piece]
-
-    def spans(self, text: str) -> None:
-        return None
-
-    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
-        if self._decode is None:
-            if not self._names and ids:
-                raise TokbenchError("no decode; pass one, as in tokbench.wrap(encode, decode)")
-            try:
-                return b"".join(self._names[index] for index in ids)
-            except IndexError:
-                raise KeyError(max(ids)) from None
-        text = self._decode(ids)
-        return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
-
-    def name(self, one: int) -> bytes:
-        return self.bytes_of(one)
-
-    def id_of(self, name: str) -> int | None:
-        return self.pieces.get(name.encode("utf-8", "surrogatepass"))
-
-    def bytes_of(self, one: int) -> bytes:
-        return self.decode([one], {})
-
-    def form(self, one: int) -> None:
-        return None
-
-    def normalized(self, text: str) -> str:
-        return text
-
-    def changed(self, text: str) -> int:
-        return 0
-
-
 class WrappedTokenizer(AdaptedTokenizer):
     """A tokenizer that calls user-defined functions; :func:`wrap` returns one.
 
@@ -289,12 +209,14 @@ class WrappedTokenizer(AdaptedTokenizer):
         self.tokens = self.ids = size or len(pieces)
         self.name = name
         self.origin: dict[str, Any] = {}
-        self.library = self.callables = Callables(encode, decode, size, pieces)
+        self.library = self.callables = PythonTokenizer(
+            name, encode, decode, vocab_size=size, pieces=pieces, remedy="pass one, as in tokbench.wrap(encode, decode)"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the functions, and the pieces that have an id."""
         encode, decode = self.functions
-        pieces = [*self.callables.pieces]
+        pieces = [*self.callables.names]
         return {"encode": encode, "decode": decode, "size": self.size, "name": self.name, "pieces": pieces}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -305,16 +227,7 @@ class WrappedTokenizer(AdaptedTokenizer):
         return f"WrappedTokenizer({self.name!r}, Python, {tokens})"
 
     def _repr_html_(self) -> str:
-        return html_of(repr(self), self.callables.pieces)
-
-    @property
-    def can_decode(self) -> bool:
-        """Whether it has a decode function, or its encode function returns pieces."""
-        encode, decode = self.functions
-        if decode is not None or self.callables.pieces:
-            return True
-        probe = Callables(encode, decode, self.size)
-        return not probe.encode("a") or bool(probe.pieces)
+        return html_of(repr(self), self.callables.names)
 
     @property
     def nominal_size(self) -> int:
@@ -322,14 +235,20 @@ class WrappedTokenizer(AdaptedTokenizer):
         return self.size or 0
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
-        """Return the ids of a text, int32 [tokens]. Exceptions of the user-defined function are not converted."""
-        try:
-            ids = np.array(self.library.encode(readable(text)), np.int32)
-        except TokbenchError as error:
-            raise TokbenchError(f"{self.name}: {error}") from None
+        """Return the ids of a text, int32 [tokens].
+
+        Raises:
+            TokbenchError: the function raised an exception, which is the error's cause, or did not return ids.
+        """
+        ids = np.array(self.library.encode(readable(text)), np.int32)
         if self.size is None and len(ids):
             self.tokens = self.ids = max(self.ids, int(ids.max()) + 1)
         return ids
+
+    @property
+    def decode_limit(self) -> int:
+        """Number of pieces with an id, otherwise the size; the largest vocabulary's size if it is not known."""
+        return len(self.callables.names) or self.callables.ids
 
     def save(self, folder: Path | str, *, configuration: bool = True) -> NoReturn:
         """Raise an error: functions cannot be saved."""
@@ -346,17 +265,17 @@ def wrap(
     """Return any function as an external tokenizer, for ``compare``, ``measure``, ``check`` and ``show``.
 
     Args:
-        encode: receives a ``str`` and returns its ids (integers, or an object with ``ids`` or ``input_ids``), or
-            its pieces (``str`` or ``bytes``), which are numbered in the order in which they first occur. Bytes that
-            are not UTF-8 are passed as U+FFFD.
+        encode: receives a ``str`` and returns a sequence of its ids (integers in a list, an array or a tensor of one
+            dimension, or an object with such ``ids`` or ``input_ids``), or of its pieces (``str`` or ``bytes``), which
+            are numbered in the order in which they first occur. Bytes that are not UTF-8 are passed as U+FFFD.
         decode: receives a list of ids and returns their text, ``str`` or ``bytes``. Default: pieces are joined; ids
             cannot be decoded, so that ``check`` and ``show`` raise an error.
         name: name in tables. Default: the name of the function.
         size: number of tokens. Default: not known; metrics that need it have no value.
 
     Raises:
-        TokbenchError: ``encode`` or ``decode`` cannot be called, or ``size`` is not an integer. When a text is
-            encoded: the function returns something else.
+        TokbenchError: ``encode`` or ``decode`` cannot be called, or ``size`` is not an integer. When a text is encoded
+            or decoded: the function returns something else, or raises an exception, which is the error's cause.
 
     Examples:
         >>> words = tokbench.wrap(lambda text: text.split(" "), name="words")

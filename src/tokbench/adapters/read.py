@@ -24,7 +24,8 @@ from tokbench.adapters.export_hugging_face import differing
 from tokbench.adapters.forms import NotNativeError, ParsedTokenizer, ReadOptions, read_form
 from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
 from tokbench.adapters.libraries import Library, open_library
-from tokbench.adapters.libraries.python import PythonTokenizer, source_of
+from tokbench.adapters.libraries.python import source_of
+from tokbench.adapters.libraries.python_functions import PythonTokenizer
 from tokbench.adapters.loss import FirstDifference, Loss, first_difference, loss_of
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError, on_one_line, shortened

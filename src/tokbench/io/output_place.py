@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.errors import TokbenchError
+from tokbench.runtime.exit_status import Terminated
 
 STANDARD_OUTPUT = "-"
 
@@ -238,7 +239,7 @@ def _host() -> str:
 
 @contextmanager
 def ended_by_sigterm() -> Iterator[None]:
-    """Make SIGTERM raise ``SystemExit`` within the block, so that outputs are cleaned up.
+    """Make SIGTERM raise :class:`Terminated` within the block, so that outputs are cleaned up.
 
     Nothing changes in other threads than the main one, or if SIGTERM already has a handler.
     """
@@ -254,4 +255,4 @@ def ended_by_sigterm() -> Iterator[None]:
 
 
 def _exit(number: int, _: Any) -> None:
-    raise SystemExit(128 + number)
+    raise Terminated(128 + number)

@@ -78,6 +78,10 @@ LONGEST = 300
 LANGUAGE_MODELS = frozenset({"composer", "llmfoundry", "datasets", "lm_eval", "streaming", "torch", "transformers"})
 
 
+class Terminated(SystemExit):
+    """Exit that SIGTERM asks for. Code of the user may raise ``SystemExit``, too, which is a mistake there."""
+
+
 def message_and_status(error: BaseException) -> tuple[str, int]:
     """Return the error line and exit status of an uncaught exception; the line is empty for a broken pipe."""
     if os.environ.get("TOKBENCH_DEBUG"):

@@ -320,7 +320,11 @@ def reject_table(value: Any) -> None:
 
 def shown(value: Any) -> str:
     """Return an invalid value for a message: on one line, with blanks collapsed, shortened if long."""
-    return shortened(" ".join(repr(value).split()))
+    try:
+        text = repr(value)
+    except Exception:  # That of an object of the user may raise any.
+        text = f"a value of type {type(value).__name__}"
+    return shortened(" ".join(text.split()))
 
 
 def html_of(line: str, tokens: Iterable[bytes], most: int = 12) -> str:

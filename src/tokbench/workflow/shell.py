@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tokbench.adapters.libraries.python import TRUSTED, source_of
+from tokbench.adapters.libraries.python import TRUSTED, entry, source_of
 from tokbench.config.experiment import Experiment
 from tokbench.pretokenization import Pretokenization
 
@@ -26,7 +26,7 @@ def shell_prefix(*, apart: bool, trusted: Sequence[str] = ()) -> str:
 
     Args:
         apart: whether rules run in their own environments (conda or a container).
-        trusted: Python files that jobs may run, since the configuration names them.
+        trusted: functions of Python files that jobs may run, since the configuration names them.
 
     Returns:
         Text with doubled braces, since the workflow engine replaces text in single braces.
@@ -37,10 +37,10 @@ def shell_prefix(*, apart: bool, trusted: Sequence[str] = ()) -> str:
     return f"set -euo pipefail; {export}{function} ".replace("{", "{{").replace("}", "}}")
 
 
-def trusted_files(experiment: Experiment) -> list[str]:
-    """Return the Python files that an experiment names as tokenizers."""
+def trusted_functions(experiment: Experiment) -> list[str]:
+    """Return the Python functions that an experiment names as tokenizers, as entries of ``TOKBENCH_PYTHON``."""
     paths = (str(variant.path) for variant in experiment.elsewhere.values() if variant.form == "python")
-    return sorted({str(source_of(path)[0].resolve()) for path in paths})
+    return sorted({entry(*source_of(path)) for path in paths})
 
 
 def has_environments(workflow: Any) -> bool:

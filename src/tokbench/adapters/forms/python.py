@@ -4,8 +4,9 @@ from pathlib import Path
 
 from tokbench.adapters.forms import ParsedTokenizer, ReadOptions
 from tokbench.adapters.forms.folder_settings import FolderSettings
-from tokbench.adapters.libraries.python import PythonTokenizer, check_source, recorded, source_of, trust
+from tokbench.adapters.libraries.python import check_source, read_source, recorded, source_of, trust
 from tokbench.errors import TokbenchError
+from tokbench.io.compression import read_regular
 
 UNUSED = ("pattern", "segmentation")
 """Options that this form has no use for."""
@@ -22,14 +23,15 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
             raise TokbenchError(f"--{key}: is not for functions of Python; leave it out")
     file, name = source_of(str(path))
     check_source(file, name)
-    trust(file)
-    opened = PythonTokenizer(file.resolve(), name)
+    content = read_regular(file)
+    opened = read_source(file, name, content, place=str(path))
+    trust(file, name)
     size = opened.vocab_size
     return ParsedTokenizer(
         None,
         reason="it is a function of Python",
         library="python",
-        content=recorded(file, name),
+        content=recorded(file, name, content),
         opened=opened,
         tokens=size or 0,
         ids=size or 0,

@@ -1,8 +1,12 @@
 """A tokenizer in a Python file of the user: a function ``encode``, or an object with ``encode``.
 
 The file is run if the user names it: in a configuration, on the command line or in
-:func:`tokbench.adapters.load.load`. The folder of an imported tokenizer records the file. Opening that folder runs the
-file only if :data:`TRUSTED` lists it, so that a folder from somebody else runs nothing.
+:func:`tokbench.adapters.load.load`. Only names that the file itself defines can be named, so that a name never reaches
+functions of the modules that it imports.
+
+The folder of an imported tokenizer records the name of the file, the function and the checksum of the file, and neither
+code nor a path. Opening that folder runs a file only if :data:`TRUSTED` lists it with that function, so that a folder
+from somebody else runs nothing.
 """
 
 import ast
@@ -12,23 +16,28 @@ import json
 import os
 import re
 import sys
-import threading
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, Literal
 
+from tokbench.adapters.libraries.python_functions import PythonTokenizer, user_code
 from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.io.compression import read_regular
 from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
 from tokbench.io.text_files import first_line
-from tokbench.runtime.exit_status import may_be_short
-from tokbench.tokenizer.encoder import as_ids, shown
 
 TRUSTED = "TOKBENCH_PYTHON"
-"""Environment variable: files of Python that tokenizers' folders may run, separated by ``os.pathsep``."""
-SOURCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*|.*\.py):(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)")
+"""Environment variable: functions of Python files that tokenizers' folders may run, as ``FILE:NAME``, joined by
+``os.pathsep``. Paths are absolute, so that the current folder decides nothing."""
+NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+SOURCE = re.compile(rf"(?P<module>{NAME}|.*\.py):(?P<name>{NAME})")
+ENTRY = re.compile(rf"(?P<file>{re.escape(os.sep)}.+?\.py):(?P<name>{NAME})(?:{re.escape(os.pathsep)}|$)")
 EXAMPLE = "write MODULE:FUNCTION, as in my_tokenizer:encode"
+
+Binding = Literal["definition", "assignment", "import"]
+FUNCTIONS = FunctionType | BuiltinFunctionType | MethodType | type
 
 
 def source_of(text: str, folder: str = "") -> tuple[Path, str]:
@@ -57,176 +66,165 @@ def check_source(file: Path, name: str) -> None:
     """
     if not file.is_file():
         raise TokbenchError(f"no file '{file}'; modules are files of the configuration's folder")
+    _bindings_of(file, read_regular(file), name)
+
+
+def _bindings_of(file: Path, content: bytes, name: str) -> set[Binding]:
+    """Return how a file binds a name, or the first part of one with dots.
+
+    Raises:
+        TokbenchError: the file is not Python, or does not define the name itself.
+    """
     try:
-        tree = ast.parse(file.read_bytes(), str(file))
-    except (SyntaxError, ValueError) as error:
+        tree = ast.parse(content, str(file))
+    except (SyntaxError, ValueError, RecursionError) as error:
         raise TokbenchError(f"{file} is not Python ({first_line(error)}); correct it") from None
-    defined = _defined(tree.body)
-    if "*" not in defined and (top := name.partition(".")[0]) not in defined:
-        raise TokbenchError(f"{file}: {unknown(top, 'name', sorted(defined))}")
+    bound: defaultdict[str, set[Binding]] = defaultdict(set)
+    _bind(tree, bound)
+    own = {one: how for one, how in bound.items() if how != {"import"}}
+    if (top := name.partition(".")[0]) in own:
+        return own[top]
+    if top in bound:
+        raise TokbenchError(f"{file}: '{top}' is imported, not defined in this file; define a function that calls it")
+    raise TokbenchError(f"{file}: {unknown(top, 'name', own)}")
 
 
-def _defined(body: Iterable[ast.AST]) -> set[str]:
-    """Return the names that statements bind; ``*`` if they import all names of a module."""
-    names = set()
-    for statement in body:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(statement.name)
-        elif isinstance(statement, ast.Import | ast.ImportFrom):
-            names.update(alias.asname or alias.name.partition(".")[0] for alias in statement.names)
-        else:
-            names.update(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
-            names.update(_defined(ast.iter_child_nodes(statement)))
-    return names
+def _bind(node: ast.AST, bound: Mapping[str, set[Binding]]) -> None:
+    """Add the names that the statements of a module bind, and how. Functions and classes have names of their own."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                bound[child.name].add("definition")
+            case ast.Import() | ast.ImportFrom():
+                for alias in child.names:
+                    bound[alias.asname or alias.name.partition(".")[0]].add("import")
+            case ast.Name(ctx=ast.Store()):
+                bound[child.id].add("assignment")
+            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                pass
+            case _:
+                _bind(child, bound)
 
 
-def trust(file: Path) -> None:
-    """Let this process, and those that it starts, run a file that the user named."""
-    files = os.environ.get(TRUSTED, "").split(os.pathsep)
-    if str(file.resolve()) not in files:
-        os.environ[TRUSTED] = os.pathsep.join([*filter(None, files), str(file.resolve())])
+def entry(file: Path, name: str) -> str:
+    """Return the entry of :data:`TRUSTED` for a function of a file."""
+    return f"{os.path.abspath(file)}:{name}"
 
 
-def recorded(file: Path, name: str) -> bytes:
-    """Return the record of a source that a tokenizer's folder has: the file, the name in it, and its checksum."""
-    values = {"file": str(file.resolve()), "function": name, "sha256": _digest(file)}
-    return json.dumps(values, sort_keys=True).encode()
+def trust(file: Path, name: str) -> None:
+    """Let this process, and those that it starts, run a function of a file that the user named."""
+    if (os.path.abspath(file), name) not in _trusted():
+        os.environ[TRUSTED] = os.pathsep.join(filter(None, (os.environ.get(TRUSTED, ""), entry(file, name))))
 
 
-def _digest(file: Path) -> str:
-    return hashlib.sha256(read_regular(file)).hexdigest()
+def _trusted() -> list[tuple[str, str]]:
+    """Return the files and functions of :data:`TRUSTED`.
+
+    Raises:
+        TokbenchError: it has another form.
+    """
+    text = os.environ.get(TRUSTED, "").strip(os.pathsep)
+    found, place = [], 0
+    while place < len(text):
+        if (match := ENTRY.match(text, place)) is None:
+            wrong = shortened(text[place:], 80)
+            raise TokbenchError(f"{TRUSTED}: '{wrong}' is not an absolute FILE.py:NAME; write one, as in /here/my.py:f")
+        found.append((match["file"], match["name"]))
+        place = match.end()
+    return found
 
 
-def load_module(file: Path) -> ModuleType:
-    """Run a file, and return its module. Modules of its folder can be imported by it, after all others.
+def recorded(file: Path, name: str, content: bytes) -> bytes:
+    """Return the record of a source that a tokenizer's folder has: name of the file, name in it, and its checksum."""
+    return json.dumps({"file": file.name, "function": name, "sha256": _digest(content)}, sort_keys=True).encode()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def load_module(file: Path, content: bytes, place: str) -> ModuleType:
+    """Run the content of a file, and return its module. It can import modules of its folder, after all others.
 
     Raises:
         TokbenchError: the file raises an exception.
     """
+    file = file.resolve()
     folder = str(file.parent)
     if folder not in sys.path:
         sys.path.append(folder)
     name = f"tokbench_source_{hashlib.sha256(str(file).encode()).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise TokbenchError(f"{file}: cannot be imported; give a file of Python")
+    if spec is None:
+        raise TokbenchError(f"{place}: cannot be imported; name a file of Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+        with user_code(place, "the import of the file"):
+            # Not the loader, which may read a cached file, or another content than that of the checksum.
+            exec(compile(content, str(file), "exec", dont_inherit=True), module.__dict__)
+    except BaseException:
         del sys.modules[name]
-        if may_be_short(error):
-            raise
-        raise TokbenchError(f"{file}: cannot be imported ({_named(error)}); correct it") from error
+        raise
     return module
 
 
-class PythonTokenizer:
-    """A function ``encode``, or an object with ``encode`` and maybe ``decode`` and ``vocab_size``.
+def _defined(module: ModuleType, name: str, how: set[Binding]) -> Any:
+    """Return what a name of a module stands for.
 
-    A class is called without arguments. One call is made at a time.
+    Raises:
+        TokbenchError: there is no such name, or a part of it is not defined by the module itself.
+    """
+    value: Any = module
+    parts = name.split(".")
+    for place, part in enumerate(parts):
+        kind = value if isinstance(value, type) else type(value)
+        if place and kind.__module__ != module.__name__:
+            raise TokbenchError(f"'{parts[place - 1]}' is neither a class of this file nor an object of one; name one")
+        if not hasattr(value, part):
+            raise TokbenchError(unknown(part, "name", [one for one in dir(value) if one[0] != "_"]))
+        value = getattr(value, part)
+        foreign = isinstance(value, FUNCTIONS) and getattr(value, "__module__", None) != module.__name__
+        if isinstance(value, ModuleType) or (foreign and (place or how != {"definition"})):
+            origin = "a module" if isinstance(value, ModuleType) else f"of {getattr(value, '__module__', None)}"
+            raise TokbenchError(f"'{part}' is {origin}, not of this file; define a function that calls it")
+    return value
 
-    Attributes:
-        vocab_size: number of ids; None if the object does not say.
-        ids: ids are below this number.
-        can_decode: whether there is a ``decode``.
+
+def read_source(
+    file: Path, name: str, content: bytes, ids: int | None = None, place: str | None = None
+) -> PythonTokenizer:
+    """Run a file, and return the tokenizer of a function, an object or a class of it. A class gets no arguments.
 
     Args:
         file: the source.
-        name: of the function or object in it.
-        ids: the number of ids, if the object does not say. Default: the largest that Tokbench allows.
+        name: of the function, object or class in it.
+        content: the file's content, which is run.
+        ids: the number of ids, if the object has no ``vocab_size``. Default: the largest that Tokbench allows.
+        place: name of the source in messages. Default: ``FILE:NAME``.
 
     Raises:
-        TokbenchError: there is no such name, or it cannot be used.
+        TokbenchError: the file does not define the name, it cannot be used, or the file raises an exception.
     """
-
-    unknown = None
-
-    def __init__(self, file: Path, name: str, ids: int | None = None) -> None:
-        self.place = f"{file}: {name}"
-        value: Any = load_module(file)
-        for part in name.split("."):
-            if not hasattr(value, part):
-                raise TokbenchError(f"{file}: {unknown(part, 'name', [one for one in dir(value) if one[0] != '_'])}")
-            value = getattr(value, part)
-        if isinstance(value, type):
-            value = self._call("called without arguments", value)
+    place = place or f"{file}:{name}"
+    how = _bindings_of(file, content, name)
+    module = load_module(file, content, place)
+    with user_code(place, "the name"):
+        value = _defined(module, name, how)
+    if isinstance(value, type):
+        with user_code(place, "a call without arguments"):
+            value = value()
+    with user_code(place, "the attribute encode"):
         encode = getattr(value, "encode", value)
-        if isinstance(value, str | bytes) or not callable(encode):
-            raise TokbenchError(f"{self.place} is neither a function nor an object with encode; name one")
-        self._encode, self._decode = encode, getattr(value, "decode", None)
-        self.can_decode = callable(self._decode)
+    if isinstance(value, str | bytes) or not callable(encode):
+        raise TokbenchError(f"{place} is neither a function nor an object with encode; name one")
+    with user_code(place, "the attribute decode"):
+        decode = getattr(value, "decode", None)
+    with user_code(place, "vocab_size"):
         size = getattr(value, "vocab_size", None)
-        size = self._call("vocab_size", size) if callable(size) else size
-        self.vocab_size = None if size is None else whole_argument(f"{self.place}.vocab_size", size, 1, LARGEST)
-        self.ids = self.vocab_size or ids or LARGEST
-        self._lock = threading.Lock()
-
-    def _call(self, what: str, function: Any, *values: Any) -> Any:
-        try:
-            return function(*values)
-        except Exception as error:
-            if may_be_short(error):
-                raise
-            raise TokbenchError(f"{self.place}: {what} raised {_named(error)}; correct it") from error
-
-    def encode(self, text: str) -> list[int]:
-        with self._lock:
-            encoded = self._call("encode", self._encode, text)
-        if isinstance(encoded, Mapping) or hasattr(encoded, "input_ids"):
-            encoded = encoded["input_ids"]
-        encoded = getattr(encoded, "ids", encoded)
-        if isinstance(encoded, str | bytes) or not isinstance(encoded, Iterable):
-            raise TokbenchError(f"{self.place}: encode returned {shown(encoded)}; return a list of ids")
-        values = encoded.tolist() if hasattr(encoded, "tolist") else list(encoded)
-        if any(isinstance(value, str | bytes) for value in values):
-            raise TokbenchError(f"{self.place}: encode returned pieces of text; return their ids")
-        ids: list[int] = as_ids(values).tolist()
-        if wrong := [index for index in ids if not 0 <= index < self.ids]:
-            size = "" if self.vocab_size or wrong[0] < 0 else "; define vocab_size, since import saw no larger id"
-            raise TokbenchError(f"{self.place}: encode returned the id {wrong[0]}; ids are 0 to {self.ids - 1}{size}")
-        return ids
-
-    def spans(self, text: str) -> None:
-        return None
-
-    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
-        if not callable(self._decode):
-            raise TokbenchError(f"{self.place} has no decode; name an object that has one")
-        with self._lock:
-            text = self._call("decode", self._decode, ids)
-        if not isinstance(text, str | bytes):
-            raise TokbenchError(f"{self.place}: decode returned {shown(text)}; return str or bytes")
-        return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-
-    def name(self, one: int) -> bytes:
-        try:
-            return self.decode([one], {})
-        except TokbenchError:
-            return b"<%d>" % one
-
-    def id_of(self, name: str) -> None:
-        return None
-
-    def bytes_of(self, one: int) -> bytes:
-        return self.decode([one], {})
-
-    def form(self, one: int) -> None:
-        return None
-
-    def normalized(self, text: str) -> str:
-        return text
-
-    def changed(self, text: str) -> int:
-        return 0
-
-
-LARGEST = LARGEST_VOCABULARY
-
-
-def _named(error: BaseException) -> str:
-    return shortened(f"{type(error).__name__}: {first_line(error)}", 200)
+        size = size() if callable(size) else size
+        size = None if size is None else whole_argument("vocab_size", size, 1, LARGEST_VOCABULARY)
+    return PythonTokenizer(place, encode, decode if callable(decode) else None, vocab_size=size, ids=ids)
 
 
 def open(content: bytes, ids: int | None = None) -> PythonTokenizer:
@@ -234,17 +232,18 @@ def open(content: bytes, ids: int | None = None) -> PythonTokenizer:
 
     Args:
         content: the record, see :func:`recorded`.
-        ids: as in :class:`PythonTokenizer`.
+        ids: as in :func:`read_source`.
 
     Raises:
-        TokbenchError: the file is not on this machine, has changed, or may not be run.
+        TokbenchError: :data:`TRUSTED` lists no such function of such a file, or the file has changed.
     """
     record = json.loads(content)
-    file, name = Path(record["file"]), str(record["function"])
-    if not file.is_file():
-        raise TokbenchError(f"runs {name} of {file}, which is not on this machine; import the tokenizer here")
-    if _digest(file) != record["sha256"]:
-        raise TokbenchError(f"{file} has changed since the tokenizer was imported; import the tokenizer again")
-    if str(file) not in os.environ.get(TRUSTED, "").split(os.pathsep):
-        raise TokbenchError(f"runs code of {file}; if you trust that file, set {TRUSTED}={file}")
-    return PythonTokenizer(file, name, ids)
+    named, name = Path(record["file"]).name, str(record["function"])
+    listed = [Path(file) for file, function in _trusted() if function == name]
+    for file in listed:
+        if file.is_file() and _digest(source := read_regular(file)) == record["sha256"]:
+            return read_source(file, name, source, ids)
+    if same := [file for file in listed if file.name == named]:
+        found = "has changed since the tokenizer was imported" if same[0].is_file() else "is not on this machine"
+        raise TokbenchError(f"{same[0]} {found}; import the tokenizer again")
+    raise TokbenchError(f"runs {name} of {named}; if you trust that file, set {TRUSTED}=FOLDER/{named}:{name}")
