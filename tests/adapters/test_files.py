@@ -200,7 +200,7 @@ def test_other_pipes_are_rejected(level: dict[str, Any], tmp_path: Path, tokbenc
     assert tokbench("validate", pipe).message == told
     (tmp_path / "model").mkdir()
     pipe.rename(pipe := tmp_path / "model" / "tokenizer.json")
-    assert f"{pipe}: a pipe" in tokbench("encode", tmp_path / "model", file).message
+    assert f"{pipe}: a pipe" in tokbench("encode", tmp_path / "model", made.written(tmp_path / "text", TEXT)).message
     reader, writer = os.pipe()
     os.write(writer, b"5 5")
     os.close(writer)

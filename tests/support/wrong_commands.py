@@ -268,7 +268,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     (SIZES + " {source:_parquet} @damaged.parquet", ("damaged.parquet: not readable as Parquet",)),
     ("split_corpus -o @out --recipe {source:_text} @texts.parquet", ("texts.parquet: not the sizes of",)),
     ("split_corpus -o @out --recipe {source:_text} @damaged.parquet", ("damaged.parquet: not the sizes of",)),
-    ("split_corpus -o @out --recipe {source:_text} @nowhere", ("nowhere: not the sizes of",)),
+    ("split_corpus -o @out --recipe {source:_text} @nowhere", ("nowhere: no such file of sizes; make it with",)),
     (DEAL + " {source:_text} --places @texts.parquet @plain.txt", ("texts.parquet: not the places of",)),
     (DEAL + " {source:_text} --places @nowhere @plain.txt", ("nowhere' does not exist",)),
     (

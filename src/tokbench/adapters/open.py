@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -167,6 +168,40 @@ class ComparedTokenizer:
             return f"{self.opened}, {'size' if len(named) == 1 else 'sizes'} {joined(named)}"
         tokens = self.tokens(sizes[0]) if sizes else None
         return self.opened if tokens is None else f"{self.opened}, {tokens:,} tokens"
+
+
+def separate(words: Sequence[str], results: str | None) -> tuple[list[str], list[str]]:
+    """Separate the tokenizers at the beginning of a command line from the texts after them, by content.
+
+    Args:
+        words: arguments. The first two are tokenizers, so that two files that may also be texts can be compared.
+        results: folder of the experiment whose variants are tokenizers, None if there is none.
+
+    Returns:
+        The first two arguments and the tokenizers that follow them; and the others.
+
+    Raises:
+        TokbenchError: there are fewer than two arguments, or a text is before a tokenizer.
+    """
+    if len(words) < 2:
+        raise TokbenchError("compare: fewer than two tokenizers; name two or more, then files of text")
+    tokenizers = 2 + sum(1 for _ in takewhile(lambda word: is_named(word, results), words[2:]))
+    for word in words[tokenizers:]:
+        if is_named(word, results):
+            raise TokbenchError(f"{word}: a tokenizer after the text {words[tokenizers]}; name all tokenizers first")
+    return list(words[:tokenizers]), list(words[tokenizers:])
+
+
+def is_named(word: str, results: str | None) -> bool:
+    """Return whether an argument is a tokenizer that cannot be a text, or a variant of an experiment."""
+    from tokbench.io.contents import is_tokenizer
+
+    if results is not None and not word.startswith(PATHS):
+        variant, _, size = word.partition("/")
+        known = Path(results) / "tokenizers" / variant
+        if _sized(known / size) or _sized(known):
+            return True
+    return is_tokenizer(word)
 
 
 def resolve_target(text: str, results: str | None) -> ComparedTokenizer:

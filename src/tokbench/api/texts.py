@@ -9,6 +9,7 @@ from typing import Any
 
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.compression import Fields
+from tokbench.io.contents import ENDINGS
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import as_bytes, is_iterable, is_text, plain, reject_table, shown
 
@@ -19,10 +20,7 @@ LONGEST_PATH = 4096
 """Maximum number of characters of a path."""
 LONGEST_SHOWN = 120
 """Maximum number of characters of a path in a message."""
-SUFFIXES = (
-    *(".csv", ".gz", ".htm", ".html", ".json", ".jsonl", ".md", ".ndjson", ".npy", ".parquet", ".py", ".rst", ".tex"),
-    *(".tsv", ".txt", ".xml", ".yaml", ".yml", ".zip", ".zst"),
-)
+SUFFIXES = (*ENDINGS, ".npy", ".py", ".rst", ".tex", ".yaml", ".yml", ".zip")
 """Suffixes by which a text without white space looks like a file name."""
 
 

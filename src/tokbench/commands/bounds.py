@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokbench.commands.inputs import COUNTS, TEXT
+from tokbench.adapters.open import reading_options
+from tokbench.commands.inputs import COUNTS, TEXT, ContentPath, TokenizerPath
 from tokbench.commands.outputs import keys, output_file
 from tokbench.commands.parameters import COUNT, SIZE, THREADS, Real, Whole, field_options, memory_option
 from tokbench.errors import TokbenchError
@@ -25,6 +26,7 @@ from tokbench.runtime import exit_status
 from tokbench.runtime.progress import clear, progress
 
 if TYPE_CHECKING:
+    from tokbench.adapters.open import ImportOptions
     from tokbench.commands.parameters import Fields
     from tokbench.corpus.documents import Document
     from tokbench.optimum.bound import BoundResult
@@ -124,7 +126,7 @@ def bound_command(
 
 
 @click.command("check_bound")
-@click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
+@click.argument("certificate", type=ContentPath("certificate"))
 @click.option(
     "--counts", required=True, type=click.Path(exists=True, dir_okay=False), help="Pre-token counts of the text."
 )
@@ -174,7 +176,7 @@ def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
 
 
 @click.command("ngram_bits", cls=Command)
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("path", metavar="TOKENIZER", type=TokenizerPath())
 @click.option(
     "--train", "training", multiple=True, required=True, type=TEXT, metavar="TEXT...", help="Texts to train on."
 )
@@ -197,8 +199,9 @@ def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
 @output_file(mark=keys("variant", "size", "corpus", "order", "training"), help="JSON file; default: standard output.")
 @memory_option()
 @field_options
+@reading_options
 def ngram_bits_command(
-    folder: str,
+    path: str,
     training: tuple[str, ...],
     tested: tuple[str, ...],
     order: int,
@@ -208,8 +211,11 @@ def ngram_bits_command(
     output: str | None,
     megabytes: int | None,
     fields: "Fields",
+    reading: "ImportOptions",
 ) -> None:
-    """Train token n-gram models on one text and test them on another, with the tokenizer in FOLDER; print JSON.
+    """Train token n-gram models on one text and test them on another, with TOKENIZER; print JSON.
+
+    TOKENIZER is our folder, or an external tokenizer file or folder.
 
     The JSON has, for each order and each number of --training-bytes: bits per byte of the test text, bits of each
     document, the number of vocabulary entries, and tokens never seen in training. If a tokenizer is lossy, it also has
@@ -219,15 +225,15 @@ def ngram_bits_command(
     Documents of corpus shards keep their order and numbers. Documents of other files are numbered from 0, several files
     as one text. Models that do not fit into --memory are evaluated token by token.
     """
+    from tokbench.adapters.open import open_tokenizer
     from tokbench.commands.files import shards_or_documents, with_note
     from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
     from tokbench.io.json import write_result
     from tokbench.models.pretraining.order import encoded
     from tokbench.runtime.memory_limit import allowance
-    from tokbench.tokenizer import Tokenizer
 
-    exit_status.describe_task(f"take the n-gram bits of {folder}")
-    tokenizer = Tokenizer.load(folder)
+    exit_status.describe_task(f"take the n-gram bits of {path}")
+    tokenizer = open_tokenizer(path, reading)
     allowed = None if megabytes is None else allowance(megabytes)
 
     def read(files: Sequence[str]) -> Iterator["Document"]:

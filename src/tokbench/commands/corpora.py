@@ -24,6 +24,7 @@ from typing import Any
 
 import click
 
+from tokbench.commands.inputs import FOLDER, SOURCE, InputPath
 from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
 from tokbench.commands.parameters import Share, Whole, check_memory, memory_option
 from tokbench.errors import TokbenchError
@@ -83,7 +84,7 @@ units_option = click.option(
 @click.option("-o", "--output", required=True, type=OutputFolder("corpus"), help="Folder of the corpus.")
 @units_option
 @memory_option(DEFAULT)
-@click.argument("files", nargs=-1)
+@click.argument("files", nargs=-1, type=SOURCE)
 def prepare_command(recipe: str, output: str, units: str | None, megabytes: int, files: tuple[str, ...]) -> None:
     """Split a corpus by document and write it in shards. FILES are the files of the source; for a hub source, the
     fetched file.
@@ -116,7 +117,7 @@ def prepare_command(recipe: str, output: str, units: str | None, megabytes: int,
 @click.option("--recipe", required=True, help="Languages, files, splits, rules and seed as JSON.")
 @click.option("-o", "--output", required=True, type=OutputFolder("parallel corpus"), help="Folder of the corpus.")
 @memory_option(DEFAULT)
-@click.argument("files", nargs=-1)
+@click.argument("files", nargs=-1, type=SOURCE)
 def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) -> None:
     """Clean a parallel corpus and split it by sentence pair. FILES must be those of the recipe, in the same order.
 
@@ -155,7 +156,7 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
 @click.option("--end", type=Share(), default="1/1", help="Fraction of the last file at which to stop (Parquet).")
 @output_file(mark=columns("size", "language", optional=("digest",)), required=True, help="Parquet file of the sizes.")
 @memory_option(DEFAULT)
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", nargs=-1, required=True, type=SOURCE)
 def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes: int, files: tuple[str, ...]) -> None:
     """Read size and language of every document in FILES, one part of a source, for 'tokbench split_corpus'."""
     from tokbench.commands.recipes import corpus_of, source_of, span_of
@@ -181,7 +182,7 @@ def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes
 @click.option("-o", "--output", required=True, type=OutputFolder("places"), help="Folder of the places.")
 @units_option
 @memory_option(DEFAULT)
-@click.argument("sizes", nargs=-1, required=True)
+@click.argument("sizes", nargs=-1, required=True, type=InputPath("file of sizes", "make it with 'tokbench read_sizes'"))
 def split_corpus_command(recipe: str, output: str, units: str | None, megabytes: int, sizes: tuple[str, ...]) -> None:
     """Assign every document to a shard. SIZES are the outputs of 'tokbench read_sizes' for all parts, in order."""
     from tokbench.commands.recipes import corpus_of, say_findings, shares_of
@@ -216,7 +217,7 @@ def split_corpus_command(recipe: str, output: str, units: str | None, megabytes:
 @click.option("--places", required=True, type=click.Path(exists=True, dir_okay=False), help="Places of the part.")
 @output_file(mark=columns("place", "document", "language", "text"), required=True, help="Parquet file of the texts.")
 @memory_option(DEFAULT)
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", nargs=-1, required=True, type=SOURCE)
 def deal_part_command(
     recipe: str, begin: Any, end: Any, places: str, output: str, megabytes: int, files: tuple[str, ...]
 ) -> None:
@@ -243,7 +244,9 @@ def deal_part_command(
 @click.option("--places", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the places.")
 @click.option("-o", "--output", required=True, type=OutputFolder("shards"), help="Folder of the shards.")
 @memory_option(DEFAULT)
-@click.argument("queues", nargs=-1, required=True)
+@click.argument(
+    "queues", nargs=-1, required=True, type=InputPath("file of dealt documents", "make it with 'tokbench deal_part'")
+)
 def write_shards_command(
     recipe: str, group: int, places: str, output: str, megabytes: int, queues: tuple[str, ...]
 ) -> None:
@@ -276,8 +279,8 @@ def write_shards_command(
 @click.command("find_leakage")
 @output_file(mark=keys("corpus", "length", "others"), required=True, help="JSON file of the counts.")
 @memory_option()
-@click.argument("evaluation", type=click.Path(exists=True, file_okay=False))
-@click.argument("others", nargs=-1, type=click.Path(exists=True, file_okay=False))
+@click.argument("evaluation", type=FOLDER)
+@click.argument("others", nargs=-1, type=FOLDER)
 def find_leakage_command(output: str, megabytes: int | None, evaluation: str, others: tuple[str, ...]) -> None:
     """Count documents and runs of 50 bytes that the split EVALUATION shares with the splits OTHERS.
 

@@ -14,7 +14,7 @@ import click
 
 from tokbench.commands import outputs
 from tokbench.commands.inputs import COUNTS as INPUTS_COUNTS
-from tokbench.commands.inputs import TEXT
+from tokbench.commands.inputs import TEXT, TOKENIZER_FOLDER
 from tokbench.commands.outputs import COUNTS, keys, output_file
 from tokbench.commands.parameters import (
     FLAG,
@@ -71,7 +71,7 @@ def count_command(
 @click.command("merge_counts")
 @output_file(mark=COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
-@click.argument("parts", nargs=-1, required=True)
+@click.argument("parts", nargs=-1, required=True, type=INPUTS_COUNTS)
 def merge_counts_command(output: str, megabytes: int | None, parts: tuple[str, ...]) -> None:
     """Add up the counts in PARTS, separately for each language. All must have the same pre-tokenizer.
 
@@ -119,7 +119,7 @@ def import_counts_command(pretokenization: str, output: str, megabytes: int | No
 
 
 @click.command("count_tokens")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", type=TOKENIZER_FOLDER)
 @click.argument("shards", nargs=-1, required=True, type=TEXT, metavar="SHARD...")
 @click.option("--variant", help="Name in the tables; default: that of the tokenizer.")
 @click.option("--corpus", default="", help="Name of the corpus in the tables.")

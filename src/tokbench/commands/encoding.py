@@ -34,7 +34,7 @@ PER_BYTE = 8
 
 @click.command("encode")
 @click.argument("path", metavar="TOKENIZER", type=TokenizerPath())
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=InputFile("text", pipes=True))
 @output_file(help="File of the ids; .npy for a NumPy array. Default: standard output.")
 @click.option("--count", is_flag=True, help="Print only the number of tokens.")
 @click.option("--threads", type=THREADS, default=1, show_default=True)
@@ -122,7 +122,7 @@ def _pieces(blocks: Iterator[bytes], tokenizer: "Tokenizer") -> Iterator[bytes]:
 
 @click.command("decode")
 @click.argument("path", metavar="TOKENIZER", type=TokenizerPath())
-@click.argument("ids", type=InputFile())
+@click.argument("ids", type=InputFile("file of ids"))
 @output_file(help="File of the text; default: standard output.")
 @reading_options
 def decode_command(path: str, ids: BinaryIO, output: str | None, reading: "ImportOptions") -> None:

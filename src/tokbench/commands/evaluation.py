@@ -16,6 +16,7 @@ from pathlib import Path
 
 import click
 
+from tokbench.commands.inputs import SHARD
 from tokbench.commands.outputs import OutputFolder, keys, output_file
 from tokbench.commands.parameters import VocabularySize, Whole, log_to_stderr, memory_option, on_gpu
 from tokbench.errors import TokbenchError
@@ -61,7 +62,7 @@ def check_evaluation(model: Path, shards: Sequence[str], sequences: int, device:
 @click.option("--recipe", default="{}", help="Options as JSON.")
 @click.option("--examples", default="{}", help="By task, how many examples a prompt needs, as JSON.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tasks"), help="Folder of the tasks.")
-@click.argument("shards", nargs=-1, required=True)
+@click.argument("shards", nargs=-1, required=True, type=SHARD)
 def make_tasks_command(recipe: str, examples: str, output: str, shards: tuple[str, ...]) -> None:
     """Make lm-eval tasks from corpus SHARDS."""
     from tokbench.commands.recipes import mapping_of, recipe_options
@@ -138,7 +139,7 @@ def fetch_tasks_command(recipe: str, output: str) -> None:
 @click.option("--corpus", default="", help="Name of the corpus of SHARDS in the tables.")
 @output_file(mark=keys("suite", "tasks", "bits_per_byte", "manifest"), required=True, help="JSON file.")
 @memory_option()
-@click.argument("shards", nargs=-1)
+@click.argument("shards", nargs=-1, type=SHARD)
 def evaluate_command(
     model: str,
     tokenizer: str,
@@ -205,7 +206,7 @@ def evaluate_command(
 @click.option("--corpus", default="", help="Name of the corpus of SHARDS in the tables.")
 @output_file(mark=keys("variant", "reach", "longer", "rank", "manifest"), required=True, help="JSON file.")
 @memory_option()
-@click.argument("shards", nargs=-1, required=True)
+@click.argument("shards", nargs=-1, required=True, type=SHARD)
 def score_tokens_command(
     model: str,
     tokenizer: str,

@@ -5,7 +5,7 @@ and ``report``; :func:`by_corpus` parses ``--baseline CORPUS=VARIANT``.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Any
 
@@ -15,32 +15,114 @@ from tokbench.errors import TokbenchError
 from tokbench.io.compression import check_regular
 from tokbench.io.paths import is_source
 
+DATA = ("text", "marked_up", "jsonl", "parquet", "folder")
+"""Kinds of content that may be data of a command. Their readers reject what they cannot read."""
+FOLDERS = ("folder", "results")
+"""Kinds of folders that may have tables, tokens or shards."""
 
-class InputPath(click.ParamType):
-    """Parameter type of a file or a folder that must exist.
+
+class OfContent:
+    """Part of parameter types that check what a file or folder is.
+
+    Attributes:
+        what: kind of content, for the message, such as ``file of byte scores``.
+        kinds: kinds of :class:`tokbench.io.contents.Content` that are accepted; None if the reader decides.
+    """
+
+    what: str
+    kinds: Collection[str] | None
+
+    def reject_other(self, path: str) -> None:
+        """Reject content of another kind.
+
+        Raises:
+            TokbenchError: there is such content; the message names both kinds.
+        """
+        from tokbench.io.contents import content_of
+
+        if self.kinds is not None and (found := content_of(path)).kind not in self.kinds:
+            remedy = "name another, or check the order of the arguments"
+            raise TokbenchError(f"{path}: {found.what}, and a {self.what} is expected here; {remedy}")
+
+
+class InputPath(OfContent, click.ParamType):
+    """Parameter type of a file or a folder that must exist, and whose content must not be of another kind.
 
     Args:
         what: kind of content, for the message, such as ``file of byte scores``.
         remedy: advice if it is missing; default: none.
         functions: whether ``FILE.py:FUNCTION`` is accepted, too.
+        kinds: kinds of content that are accepted; None if the reader decides. Default: all but ``tokenizer``,
+            ``model`` and ``results``, which are never read as data.
     """
 
     name = "path"
 
-    def __init__(self, what: str = "file", remedy: str = "", functions: bool = False) -> None:
+    def __init__(
+        self,
+        what: str = "file",
+        remedy: str = "",
+        functions: bool = False,
+        kinds: Collection[str] | None = DATA,
+    ) -> None:
         self.what = what
         self.remedy = remedy
         self.functions = functions
+        self.kinds = kinds
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if not os.path.exists(value) and not (self.functions and is_source(value)):
             remedy = f"; {self.remedy}" if self.remedy else ""
             raise TokbenchError(f"{value}: no such {self.what}{remedy}")
+        self.reject_other(value)
         return value
 
 
+class ContentPath(OfContent, click.Path):
+    """Parameter type of an existing file, or of an existing folder, of a kind of content.
+
+    Args:
+        what: kind of content, for the message.
+        kinds: kinds of content that are accepted. Default: those of data.
+        folder: whether it is a folder. Default: a file.
+    """
+
+    def __init__(self, what: str, kinds: Collection[str] = DATA, *, folder: bool = False) -> None:
+        super().__init__(exists=True, file_okay=not folder, dir_okay=folder)
+        self.what = what
+        self.kinds = kinds
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        path = super().convert(value, parameter, context)
+        self.reject_other(os.fsdecode(path))
+        return path
+
+
+class InputFile(OfContent, click.File):
+    """Parameter type of a file opened for reading bytes, ``-`` for standard input; named pipes are rejected.
+
+    Args:
+        what: kind of content, for the message.
+        pipes: whether named pipes are accepted. Default: no.
+    """
+
+    def __init__(self, what: str, *, pipes: bool = False) -> None:
+        super().__init__("rb")
+        self.what = what
+        self.kinds = DATA
+        self.pipes = pipes
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and value != "-":
+            if not self.pipes:
+                check_regular(value, descriptors=True)
+            self.reject_other(value)
+        return super().convert(value, parameter, context)
+
+
 class TokenizerPath(click.Path):
-    """A folder or file of a tokenizer, or ``FILE.py:FUNCTION``."""
+    """A folder or file of a tokenizer, or ``FILE.py:FUNCTION``; :func:`tokbench.adapters.open.open_tokenizer` decides
+    by content, unless ``--from`` names its form."""
 
     def __init__(self) -> None:
         super().__init__(exists=True)
@@ -51,27 +133,18 @@ class TokenizerPath(click.Path):
         return super().convert(value, parameter, context)
 
 
-class InputFile(click.File):
-    """Parameter type of a file opened for reading bytes, ``-`` for standard input; named pipes are rejected."""
-
-    def __init__(self) -> None:
-        super().__init__("rb")
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if isinstance(value, str) and value != "-":
-            check_regular(value, descriptors=True)
-        return super().convert(value, parameter, context)
-
-
-class ResultsFolder(click.ParamType):
+class ResultsFolder(OfContent, click.ParamType):
     """Parameter type of an experiment's folder."""
 
     name = "directory"
+    what = "folder of an experiment"
+    kinds = FOLDERS
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if not os.path.isdir(value):
             reason = "a file" if os.path.exists(value) else "no such folder"
             raise TokbenchError(f"{value}: {reason}; name the folder of an experiment, such as results/demo")
+        self.reject_other(value)
         return value
 
 
@@ -79,8 +152,15 @@ COUNTS = InputPath("file of pre-token counts", "make one with 'tokbench count'")
 SCORES = InputPath("file of byte scores", "make it with 'tokbench score_bytes'")
 DOCUMENTS = InputPath("file of documents", "make it with 'tokbench prepare'")
 CONFIGURATION = InputPath("configuration", "name an existing file")
-TOKENIZER = InputPath("folder or file of a tokenizer", "name one, or an experiment with --results", functions=True)
+TOKENIZER = InputPath(
+    "folder or file of a tokenizer", "name one, or an experiment with --results", functions=True, kinds=None
+)
 TEXT = InputPath()
+SOURCE = InputPath("file or folder of the source", "name those of the recipe")
+ENCODED = InputPath("file of tokens", "make it with 'tokbench encode_shard'")
+SHARD = InputPath("corpus shard", "make it with 'tokbench prepare'")
+TOKENIZER_FOLDER = ContentPath("folder of a tokenizer", ("tokenizer", "folder"), folder=True)
+FOLDER = ContentPath("folder of tables or shards", FOLDERS, folder=True)
 
 
 def content_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,6 +1,6 @@
 """``tokbench check``: run sanity checks on a tokenizer.
 
-``tokbench compare``: compare two tokenizers.
+``tokbench compare``: compare tokenizers.
 
 ``tokbench compare_experiments``: list what changed between runs.
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench.adapters.open import reading_options
-from tokbench.commands.inputs import TEXT, TOKENIZER, TokenizerPath
+from tokbench.commands.inputs import FOLDER, TEXT, TOKENIZER, TokenizerPath
 from tokbench.commands.outputs import output_file, page
 from tokbench.commands.parameters import Whole, field_options
 from tokbench.errors import TokbenchError
@@ -110,9 +110,7 @@ TABLES = 3
 
 
 @click.command("compare")
-@click.argument("a")
-@click.argument("b")
-@click.argument("files", nargs=-1, type=TEXT)
+@click.argument("words", nargs=-1, required=True, metavar="TOKENIZER TOKENIZER... [TEXT...]")
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
 @click.option("--limit", default=1000, show_default=True, type=Whole(1), help="Maximum number of documents.")
 @click.option("--gap", is_flag=True, help="Prove a lower bound on tokens, and print the gap to it; about a minute.")
@@ -134,9 +132,7 @@ TABLES = 3
 @field_options
 @reading_options
 def compare_command(
-    a: str,
-    b: str,
-    files: tuple[str, ...],
+    words: tuple[str, ...],
     results: str | None,
     limit: int,
     gap: bool,
@@ -147,34 +143,40 @@ def compare_command(
     fields: "Fields",
     reading: "ImportOptions",
 ) -> None:
-    """Compare tokenizers A and B with 95 % intervals and print which is significantly better, and at what.
+    """Compare tokenizers with 95 % intervals and print which is significantly better, and at what; more than two are
+    each compared with the first.
 
-    A and B are variants of the experiment --results (VARIANT or VARIANT/SIZE), folders of tokenizers, or external
-    tokenizer files. With --results, a path must begin with ./, ../ or /. Only sizes that both have are compared.
+    A TOKENIZER is a variant of the experiment --results (VARIANT or VARIANT/SIZE), a folder, an external tokenizer
+    file, or FILE.py:FUNCTION. With --results, a path must begin with ./, ../ or /. Only sizes that both have are
+    compared. The content of a file decides whether it is a tokenizer or a text.
 
-    With FILES, only the tokens of these documents are compared. Without FILES, two variants of an experiment are
-    compared on its evaluation split, its tables and the answers of its models.
+    With TEXT, only the tokens of these documents are compared. Without TEXT, variants of an experiment are compared on
+    its evaluation split, its tables and the answers of its models.
     """
-    if results is None:
-        for text in (a, b):
-            TOKENIZER.convert(text, None, None)
-    from tokbench.inspection.comparison.terminal import comparison_text
-    from tokbench.inspection.comparison.tokenizers import Further, comparison
+    from tokbench.adapters.open import separate
 
-    exit_status.describe_task(f"compare {a} with {b}")
+    tokenizers, files = separate(words, results)
+    if results is None:
+        for text in tokenizers:
+            TOKENIZER.convert(text, None, None)
+    for text in files:
+        TEXT.convert(text, None, None)
+    from tokbench.inspection.comparison.terminal import comparison_text
+    from tokbench.inspection.comparison.tokenizers import Further, comparisons
+
+    exit_status.describe_task(f"compare {tokenizers[0]} with {', '.join(tokenizers[1:])}")
     further = Further(gap, ngram_bits or bool(training), training)
     with progress("compare"):
-        found = comparison(a, b, files, results, limit, fields, reading, further)
+        found = comparisons(tokenizers, files, results, limit, fields, reading, further)
     if as_json:
-        from tokbench.inspection.comparison.tokenizers import comparison_json
+        from tokbench.inspection.comparison.tokenizers import comparison_json, comparisons_json
         from tokbench.io.json import written
 
-        click.echo(written(comparison_json(found)), nl=False)
+        click.echo(written(comparison_json(found[0]) if len(found) == 1 else comparisons_json(found)), nl=False)
         return
     most = None if every else TABLES
-    click.echo(
-        comparison_text(found.a, found.b, found.parts, found.unequal, found.pretokenizers, found.notes, most), nl=False
-    )
+    texts = [comparison_text(one.a, one.b, one.parts, one.unequal, one.pretokenizers, one.notes, most) for one in found]
+    click.echo("\n".join(texts), nl=False)
 
 
 DIFFERS = 1
@@ -182,8 +184,8 @@ DIFFERS = 1
 
 
 @click.command("compare_experiments")
-@click.argument("a", type=click.Path(exists=True, file_okay=False))
-@click.argument("b", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False), metavar="B...")
+@click.argument("a", type=FOLDER)
+@click.argument("b", nargs=-1, required=True, type=FOLDER, metavar="B...")
 @output_file(mark=page, help="HTML file to write in addition.")
 @click.option("--all", "every", is_flag=True, help="List every change.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -250,7 +252,7 @@ def show_command(
     from tokbench.adapters.open import opened_at_sizes, resolve_target
     from tokbench.examples.cut import cut
 
-    names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _given(words[-1]))
+    names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _given(words[-1], results))
     if not names:
         raise TokbenchError("show: no tokenizer or no text; tokbench show TOKENIZER 'some text'")
     if len(text) > MOST_BYTES:
@@ -261,15 +263,15 @@ def show_command(
     click.echo(_json(cuts, text) if as_json else _terminal(cuts, text), nl=False, color=True)
 
 
-def _given(text: str) -> bytes:
-    from tokbench.adapters.open import is_ours
+def _given(text: str, results: str | None) -> bytes:
+    from tokbench.adapters.open import is_named
 
     if text == "-":
         return sys.stdin.buffer.read(MOST_BYTES + 1)
+    if is_named(text, results):
+        raise TokbenchError(f"show: no text given ({text} is a tokenizer); tokbench show {text} 'some text'")
     if os.path.isfile(text):
         raise TokbenchError(f"show: no text given ({text} is a file); show the file with --file {text}")
-    if is_ours(Path(text)):
-        raise TokbenchError(f"show: no text given ({text} is a tokenizer); tokbench show {text} 'some text'")
     return os.fsencode(text)
 
 

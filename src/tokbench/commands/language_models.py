@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokbench.commands.inputs import SCORES
+from tokbench.commands.inputs import ENCODED, FOLDER, SCORES, SHARD, TOKENIZER_FOLDER, ContentPath
 from tokbench.commands.outputs import OutputFolder, columns, output_file
 from tokbench.commands.parameters import (
     Real,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 
 @click.command("encode_shard")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.argument("shard", type=click.Path(exists=True, dir_okay=False))
+@click.argument("folder", type=TOKENIZER_FOLDER)
+@click.argument("shard", type=ContentPath("corpus shard"))
 @order_options
 @click.option("--slices", "number", default=1, show_default=True, type=Whole(1, 9999), help="Number of slices.")
 @output_file(mark=columns("document", "ends", "text_bytes", "ids"), required=True, help="Parquet file of the tokens.")
@@ -77,7 +77,7 @@ def encode_shard_command(
 
 @click.command("gather_tokens")
 @click.option("-o", "--output", required=True, type=OutputFolder("tokens"), help="Folder of the tokens.")
-@click.argument("shards", nargs=-1, required=True)
+@click.argument("shards", nargs=-1, required=True, type=ENCODED)
 def gather_tokens_command(output: str, shards: tuple[str, ...]) -> None:
     """Collect the outputs of 'tokbench encode_shard' for all SHARDS and sum the contents of their slices."""
     from tokbench.io.atomic import atomic_folder
@@ -90,8 +90,8 @@ def gather_tokens_command(output: str, shards: tuple[str, ...]) -> None:
 
 
 @click.command("pack_slice")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.argument("tokens", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", type=TOKENIZER_FOLDER)
+@click.argument("tokens", type=FOLDER)
 @click.option("--slice", "number", required=True, type=Whole(0, 9998), help="Number of the slice, from 0.")
 @packing_options
 @click.option("-o", "--output", required=True, type=OutputFolder("slice"), help="Folder of the slice's sequences.")
@@ -133,12 +133,12 @@ def pack_slice_command(
 
 
 @click.command("pack")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", type=TOKENIZER_FOLDER)
 @packing_options
 @click.option("-o", "--output", required=True, type=OutputFolder("packed sequences"), help="Folder of MDS shards.")
 @output_file("--token-counts", "counts", mark=columns("id", "occurrences"), help="Parquet file of occurrences by id.")
 @memory_option()
-@click.argument("shards", nargs=-1, required=True)
+@click.argument("shards", nargs=-1, required=True, type=SHARD)
 def pack_command(
     folder: str,
     sequence_length: int,
@@ -270,7 +270,7 @@ def pretrain_command(
 )
 @click.option("-o", "--output", required=True, type=OutputFolder("byte language model"), help="Folder of the model.")
 @memory_option()
-@click.argument("shards", nargs=-1, required=True)
+@click.argument("shards", nargs=-1, required=True, type=SHARD)
 def train_byte_lm_command(
     recipe: str, checkpoints: str | None, output: str, megabytes: int | None, shards: tuple[str, ...]
 ) -> None:
@@ -312,7 +312,7 @@ def train_byte_lm_command(
     mark=columns("document", "language", "text", "surprisal", "entropy"), required=True, help="Parquet file of scores."
 )
 @memory_option()
-@click.argument("shards", nargs=-1, required=True)
+@click.argument("shards", nargs=-1, required=True, type=SHARD)
 def score_bytes_command(recipe: str, model: str, output: str, megabytes: int | None, shards: tuple[str, ...]) -> None:
     """Write surprisal and entropy of every byte of corpus SHARDS.
 

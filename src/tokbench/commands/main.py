@@ -16,7 +16,7 @@ from tokbench.runtime import exit_status
 from tokbench.runtime.exit_status import message_and_status
 
 PERSON = {
-    "compare": "compare two tokenizers on a text or in an experiment",
+    "compare": "compare tokenizers on a text or in an experiment",
     "show": "show how tokenizers split a text",
     "check": "run sanity checks on a tokenizer",
     "encode": "encode a file with a tokenizer",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from tokbench.adapters.open import reading_options
-from tokbench.commands.inputs import COUNTS, TEXT
+from tokbench.commands.inputs import COUNTS, TEXT, TOKENIZER_FOLDER, InputPath, TokenizerPath
 from tokbench.commands.outputs import OutputFolder, keys, output_file
 from tokbench.commands.parameters import FLAG, field_options, memory_option
 from tokbench.errors import TokbenchError
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @click.command("measure")
-@click.argument("folder", type=click.Path(exists=True))
+@click.argument("folder", type=TokenizerPath())
 @click.option("--counts", type=COUNTS, help="Pre-token counts of the text.")
 @click.option("--documents", multiple=True, type=TEXT, help="The text, if it is not counted yet; may be repeated.")
 @click.option("--reference", type=COUNTS, help="Counts of the reference text of the metric vocabulary (words_of).")
@@ -183,7 +183,7 @@ def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]
 
 
 @click.command("measure_resource")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", type=TOKENIZER_FOLDER)
 @click.option("--recipe", "text", required=True, help="Type of the resource, or its options as JSON: {type: ladec}.")
 @click.option("--name", help="Name of the resource in the tables; default: its type.")
 @click.option("--variant", help="Name of the tokenizer in the tables; default: its own.")
@@ -191,7 +191,7 @@ def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]
 @memory_option()
 @output_file("--by-word", help="JSON file of every word's boundaries, for intervals.")
 @output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; default: standard output.")
-@click.argument("files", nargs=-1)
+@click.argument("files", nargs=-1, type=InputPath("file of gold data"))
 def measure_resource_command(
     folder: str,
     text: str,

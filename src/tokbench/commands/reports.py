@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokbench.commands.inputs import CONFIGURATION, content_options
+from tokbench.commands.inputs import CONFIGURATION, FOLDER, content_options
 from tokbench.commands.outputs import OutputFolder, keys, output_file, page
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
@@ -129,7 +129,7 @@ def tabulate_command(
 
 
 @click.command("analyse")
-@click.argument("tables", type=click.Path(exists=True, file_okay=False))
+@click.argument("tables", type=FOLDER)
 @click.option(
     "--recipes",
     default="{}",
@@ -183,7 +183,7 @@ def analyse_command(
 
 
 @click.command("power")
-@click.argument("pilot", type=click.Path(exists=True, file_okay=False))
+@click.argument("pilot", type=FOLDER)
 @click.option(
     "--detect",
     type=Real(LEAST),

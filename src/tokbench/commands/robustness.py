@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokbench.commands.inputs import TEXT
+from tokbench.commands.inputs import TEXT, TOKENIZER_FOLDER, ContentPath
 from tokbench.commands.outputs import columns, keys, output_file
 from tokbench.commands.parameters import Real, Whole, check_memory, field_options, memory_option
 from tokbench.errors import TokbenchError
@@ -73,8 +73,8 @@ def perturb_command(
 
 
 @click.command("measure_robustness")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.argument("lines", type=click.Path(exists=True, dir_okay=False))
+@click.argument("folder", type=TOKENIZER_FOLDER)
+@click.argument("lines", type=ContentPath("file of perturbed lines"))
 @click.option("--variant", help="Name in the tables; default: that of the tokenizer.")
 @click.option("--corpus", default="", help="Name of the corpus in the tables.")
 @output_file(mark=keys("variant", "size", "corpus", "kinds"), help="JSON file; default: standard output.")

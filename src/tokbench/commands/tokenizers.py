@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokbench.adapters.open import ADDED, FORM_NAMES, PATTERN_NAMES, SEGMENTATION_NAMES, SPECIAL, names_in
-from tokbench.commands.inputs import COUNTS, DOCUMENTS, SCORES, TEXT
+from tokbench.commands.inputs import COUNTS, DOCUMENTS, SCORES, TEXT, TOKENIZER_FOLDER
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.parameters import (
     COUNT,
@@ -357,7 +357,7 @@ FORMS = ("tokenizer_json", "tiktoken", "sentencepiece", "tokens")
 
 
 @click.command("export")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", type=TOKENIZER_FOLDER)
 @click.option("--to", "form", required=True, type=click.Choice(FORMS), help="Format to write.")
 @click.option(
     "--counts",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from tokbench.commands.inputs import ContentPath
 from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
 from tokbench.commands.parameters import VocabularySize, memory_option
 from tokbench.io.numbers import LARGEST_VOCABULARY
@@ -79,7 +80,7 @@ def train_translation_command(
 @click.option("--to", "target", required=True, help="Target language.")
 @output_file(mark=columns("pair", "source", "reference", "translation"), required=True, help="Parquet file.")
 @memory_option()
-@click.argument("split", type=click.Path(exists=True, dir_okay=False))
+@click.argument("split", type=ContentPath("split of a parallel corpus"))
 def translate_command(
     recipe: str, model: str, source: str, target: str, output: str, megabytes: int | None, split: str
 ) -> None:
@@ -131,7 +132,7 @@ def translate_command(
     help="Vocabulary size in the tables; 'own' is that of the source's tokenizer.",
 )
 @output_file(mark=keys("n", "scores", "sentences"), required=True, help="JSON file.")
-@click.argument("translations", type=click.Path(exists=True, dir_okay=False))
+@click.argument("translations", type=ContentPath("file of translations"))
 def score_translation_command(
     tokenize: str,
     comet: str | None,

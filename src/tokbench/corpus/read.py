@@ -31,6 +31,7 @@ from tokbench.corpus.sources import (
     ParquetSource,
     Source,
     TextSource,
+    check_content,
     embedded_texts,
     is_limited,
     tagged_files,
@@ -240,8 +241,13 @@ def _of_files(source: FileSource, read: Callable[[Path, ReadSpan], Texts], span:
     files = tagged_files(source)
     begins = chain([span.begin], repeat(Fraction(0)))
     ends = chain(repeat(Fraction(1), len(files) - 1), [span.end])
+
+    def texts(file: Path, part: ReadSpan) -> Texts:
+        check_content(file, source)
+        return read(file, part)
+
     return chain.from_iterable(
-        _tagged(tag, read(file, part)) if tag else read(file, part)
+        _tagged(tag, texts(file, part)) if tag else texts(file, part)
         for (tag, file), part in zip(files, map(ReadSpan, begins, ends), strict=False)
     )
 

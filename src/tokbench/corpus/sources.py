@@ -22,7 +22,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from tokbench.corpus.folders import line_of, read_folder
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.compression import Kind, check_regular, has_kind, kind_named, with_endings
-from tokbench.io.encodings import BYTES, UTF_8, encoding_name
+from tokbench.io.contents import content_of
+from tokbench.io.encodings import BYTES, HOW, UTF_8, encoding_name
 from tokbench.io.numbers import LARGEST_BYTES
 from tokbench.options import Options
 
@@ -209,6 +210,8 @@ def _files(entry: str, source: FileSource) -> list[Path]:
     check_regular(path)
     if path.is_dir():
         kind = _kind(source)
+        if kind != "parquet":  # Shards may have other files next to them, as on the hub.
+            check_content(path, source)
         folder = read_folder(path, kind)
         if not folder.files:
             why = f" ({folder.left_out()} left out)" if folder.left_out() else ""
@@ -242,11 +245,34 @@ def _check_ending(file: Path, source: FileSource) -> None:
         )
 
 
+def check_content(file: Path, source: FileSource) -> None:
+    """Reject a file or folder whose content is no text of its source's type.
+
+    ``encoding: bytes`` accepts any file but a tokenizer as text.
+
+    Raises:
+        TokbenchError: there is such content; the message says what it is.
+    """
+    found = content_of(file)
+    if found.kind in NEVER_TEXT:
+        raise TokbenchError(f"{file}: {found.what}, and a text is read here; name a file or folder of text")
+    if not isinstance(source, TextSource) or source.encoding == BYTES:
+        return
+    if found.kind == "marked_up":
+        how = f"extract its text, or read it as it is ({HOW.format(BYTES)})"
+        raise TokbenchError(f"{file}: {found.what}, whose marks would count as text; {how}")
+    if found.kind == "jsonl":
+        how = f"set 'type: jsonl', rename it to .jsonl, or read it as it is ({HOW.format(BYTES)})"
+        raise TokbenchError(f"{file}: JSON Lines by its first lines, and read as text here; {how}")
+
+
 def _kind(source: FileSource) -> Kind:
     kind: Kind = source.type  # type: ignore[attr-defined]
     return kind
 
 
+NEVER_TEXT = ("tokenizer", "model", "results")
+"""Kinds of content that no source reads."""
 LEFT_OUT = frozenset({"site-packages", "test", "tests", "idle_test", "idlelib", "lib2to3", "pydoc_data", "__pycache__"})
 """Folders of the standard library that are excluded: their docstrings are not documentation, or not CPython's."""
 SHORTEST = 200

@@ -8,28 +8,23 @@ from typing import Any
 
 from tokbench.corpus.documents import Document, found_untagged, is_shard, read_shard
 from tokbench.corpus.read import read_source
-from tokbench.corpus.sources import FileSource, JsonLinesSource, ParquetSource, TextSource, left_out, tagged_files
+from tokbench.corpus.sources import (
+    FileSource,
+    JsonLinesSource,
+    ParquetSource,
+    TextSource,
+    check_content,
+    files_of,
+    left_out,
+)
 from tokbench.errors import TokbenchError
-from tokbench.io.compression import AS_USUAL, Fields, kind_named
+from tokbench.io.compression import AS_USUAL, Fields, has_kind, kind_named
+from tokbench.io.contents import content_of
 from tokbench.io.encodings import BYTES, UTF_8, Notes
 from tokbench.io.parquet import column_names
 
 TEXT, LANGUAGE = "text", "language"
 """Default keys or columns of text and language."""
-TOKENIZER_FILES = (
-    "tokbench.json",
-    "tokenizer.json",
-    "tekken.json",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "sentencepiece.model",
-    "tiktoken.model",
-    "spm.model",
-    "source.spm",
-    "merges.txt",
-)
-"""Files that identify a tokenizer's folder, in addition to rank files (``*.tiktoken``)."""
 Say = Callable[[str], None]
 
 
@@ -48,7 +43,7 @@ def read_files(files: Sequence[str], fields: Fields = AS_USUAL, say: Say = say_o
             out, byte-order marks that were removed, and bytes that are not UTF-8. By default they go to standard error.
 
     Raises:
-        TokbenchError: an option applies to none of the files, or a file is a tokenizer's folder.
+        TokbenchError: an option applies to none of the files, or a file or folder is no text, such as a tokenizer.
     """
     sources = [_source(file, fields) for file in files]
     named = {"--text-field": fields.text, "--language-field": fields.language}
@@ -59,8 +54,9 @@ def read_files(files: Sequence[str], fields: Fields = AS_USUAL, say: Say = say_o
         raise TokbenchError(f"--encoding {fields.encoding}: Parquet has its own encoding; leave the option out")
     if fields.bad_lines is not None and not any(isinstance(source, JsonLinesSource) for source in sources):
         raise TokbenchError("--bad-lines: no file is JSON Lines; leave the option out")
-    for source in sources:
-        tagged_files(source)  # Raise for missing files before anything is written into a folder that is read.
+    for source in sources:  # Raise before anything is written into a folder that is read.
+        for file in files_of(source):
+            check_content(file, source)
     return _read(sources, fields, list(chain.from_iterable(map(left_out, sources))), say)
 
 
@@ -107,10 +103,16 @@ def _read(sources: Sequence[FileSource], fields: Fields, unread: Sequence[str], 
     end()
 
 
+def _kind_of(file: str) -> str:
+    """Return the kind of a file by its ending; files without a known one, such as ``.jl``, may be JSON Lines."""
+    if Path(file).is_dir():
+        return "text"
+    named = kind_named(file)
+    return "jsonl" if named == "text" and not has_kind(file, "text") and content_of(file).kind == "jsonl" else named
+
+
 def _source(file: str, fields: Fields) -> FileSource:
-    if holds_tokenizer(Path(file)):
-        raise TokbenchError(f"{file}: a tokenizer's folder, and a text is read here; name a file or folder of text")
-    kind = "text" if Path(file).is_dir() else kind_named(file)
+    kind = _kind_of(file)
     encoding = fields.encoding or UTF_8
     options: dict[str, Any] = {"path": [file], "text_field": fields.text or TEXT}
     if kind == "jsonl":
@@ -126,11 +128,3 @@ def _source(file: str, fields: Fields) -> FileSource:
     ):  # With defaults only there is nothing to validate, which takes longer than reading a short text.
         return TextSource.model_construct(type="text", path=[file])
     return TextSource(type="text", path=[file], encoding=encoding)
-
-
-def holds_tokenizer(folder: Path) -> bool:
-    """Return whether a folder contains a tokenizer, ours or another library's, which should not be read as text."""
-    if not folder.is_dir():
-        return False
-    ranks = any(not file.is_dir() for file in folder.glob("*.tiktoken*"))
-    return ranks or any((folder / name).is_file() for name in TOKENIZER_FILES)

@@ -181,7 +181,7 @@ def _after_number(head: bytes, at: int) -> int:
 Kind = Literal["text", "jsonl", "parquet", "counts"]
 KINDS: dict[Kind, tuple[str, ...]] = {
     "text": (".txt", ".text", ".md"),
-    "jsonl": (".jsonl", ".json", ".ndjson"),
+    "jsonl": (".jsonl", ".jsonlines", ".json", ".ndjson"),
     "parquet": (".parquet",),
     "counts": (".parquet", ".tsv"),
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 from pydantic import Field
 
 from tokbench.errors import TokbenchError, shortened, unknown
-from tokbench.io.compression import COMPRESSED
+from tokbench.io.contents import LARGEST_TOKENIZER, POINTER, names_in
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.io.text_files import PIECE, opened
 from tokbench.options import Options
@@ -40,10 +40,6 @@ FORMS = {
 REMEDY = "pass a complete file of its format"
 WITHOUT_SPECIAL = ("tiktoken", "transformers")
 """Forms whose files may lack the special tokens of their tokenizer."""
-POINTER = b"version https://git-lfs.github.com/spec/"
-"""First bytes of a file that was cloned without its content."""
-LARGEST_FILE = 1 << 28
-"""Maximum number of bytes of a file; the largest common ones have a tenth of it."""
 
 
 class ReadOptions(Options):
@@ -178,8 +174,8 @@ def read_bounded(path: Path) -> bytes:
         while piece := file.read(PIECE):
             pieces.append(piece)
             size += len(piece)
-            if size > LARGEST_FILE:
-                raise TokbenchError(f"{path}: more than {LARGEST_FILE:,} bytes, as no tokenizer has; {REMEDY}")
+            if size > LARGEST_TOKENIZER:
+                raise TokbenchError(f"{path}: more than {LARGEST_TOKENIZER:,} bytes, as no tokenizer has; {REMEDY}")
     content = b"".join(pieces)
     if content.startswith(POINTER):
         raise TokbenchError(f"{path}: a pointer of Git LFS, not the file itself; run git lfs pull in its folder")
@@ -188,8 +184,7 @@ def read_bounded(path: Path) -> bytes:
 
 def named_file(folder: Path, name: str) -> Path | None:
     """Return the file of a name in a folder, compressed or not; None if there is none."""
-    files = (folder / f"{name}{suffix}" for suffix in ("", *COMPRESSED))
-    return next((file for file in files if file.exists() and not file.is_dir()), None)
+    return next(iter(names_in(folder, name)), None)
 
 
 def check_special(special: Mapping[str, int], key: str) -> None:

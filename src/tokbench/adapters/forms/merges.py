@@ -13,11 +13,9 @@ from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import plain_name
+from tokbench.io.contents import MERGES_HEAD
 from tokbench.io.json import parse_json
 from tokbench.tokenizer.hugging_face import CHARACTERS
-
-FIRST = "#version"
-"""Beginning of a first line that is not a merge."""
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
@@ -75,7 +73,7 @@ def _merges(path: Path) -> dict[int, tuple[str, str]]:
         raise TokbenchError(f"{path}: not UTF-8 (byte {error.start}); {REMEDY}") from None
     found = {}
     for number, line in enumerate(lines, 1):
-        if not line.strip() or (number == 1 and line.startswith(FIRST)):
+        if not line.strip() or (number == 1 and line.startswith(MERGES_HEAD)):
             continue
         parts = line.removesuffix("\r").split(" ")
         if len(parts) != 2 or not all(parts):

@@ -1,39 +1,30 @@
 """Folders of ``transformers``, and detection of a file's form from its content. No code in a folder is ever run."""
 
-import base64
-import binascii
 import codecs
 import hashlib
-import re
 from functools import lru_cache
 from pathlib import Path
 
-from tokbench.adapters.forms import FORMS, REMEDY, ParsedTokenizer, ReadOptions, named_file, read_bounded, read_form
+from tokbench.adapters.forms import FORMS, REMEDY, ParsedTokenizer, ReadOptions, read_bounded, read_form
 from tokbench.adapters.forms.folder_classes import WORDPIECE
 from tokbench.adapters.forms.folder_settings import TOKENIZER, FolderSettings, folder_settings
-from tokbench.adapters.forms.merges import FIRST
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.compression import plain_name
+from tokbench.io.contents import (
+    FILES,
+    MERGES_HEAD,
+    SENTENCEPIECE,
+    UNKNOWN,
+    are_json_lines,
+    content_of,
+    form_of_lines,
+    names_in,
+)
 from tokbench.io.json import parse_json
 from tokbench.io.paths import is_source
 from tokbench.tokenizer.folder import SETTINGS
 from tokbench.tokenizer.hugging_face import names_another_class
 
-FILES = (
-    ("tokenizer.json",),
-    ("tekken.json",),
-    (
-        *("tokenizer.model", "tiktoken.model", "spiece.model", "sentencepiece.bpe.model", "sentencepiece.model"),
-        *("spm.model", "source.spm"),
-    ),
-    ("*.tiktoken",),
-    ("merges.txt", "vocab.bpe"),
-    ("vocab.txt",),
-    ("original/tokenizer.model", "original/tiktoken.model"),
-    ("tokenizer.model.v*",),
-)
-"""Names of files that define a folder's tokenizer, in order of preference. Files of one group are equally good: they
-must have the same content."""
 FORMS_OF_FILES = ("tokenizer_json", "tekken", "sentencepiece", "tiktoken", "merges", "wordpiece")
 """Forms of these files."""
 OWN = ("tokens.vocab", "adapted")
@@ -81,7 +72,7 @@ def file_in(folder: Path) -> tuple[Path, str] | None:
     folder = snapshot(folder)
     _check_complete(folder)
     for group in FILES:
-        files = [(file, form) for name in group for file in _named(folder, name) if (form := form_in_folder(file))]
+        files = [(file, form) for name in group for file in names_in(folder, name) if (form := form_in_folder(file))]
         if len(files) > 1 and len({_digest(file) for file, _ in files}) > 1:
             names = listed(str(file.relative_to(folder)) for file, _ in files)
             kind = "files of ranks" if {form for _, form in files} == {RANKS} else "tokenizer files"
@@ -89,14 +80,6 @@ def file_in(folder: Path) -> tuple[Path, str] | None:
         if files:
             return files[0]
     return None
-
-
-def _named(folder: Path, name: str) -> list[Path]:
-    """Return the files of a name or a pattern in a folder, compressed or not."""
-    if "*" in name:
-        return sorted(file for file in folder.glob(f"{name}*" if name.endswith(RANKS) else name) if not file.is_dir())
-    file = named_file(folder, name)
-    return [] if file is None else [file]
 
 
 def snapshot(folder: Path) -> Path:
@@ -121,7 +104,7 @@ def _subfolders(folder: Path) -> str:
     """Return a hint at subfolders that have a tokenizer file."""
     names = [name for group in FILES for name in group if "/" not in name]
     inner = sorted(place for place in folder.iterdir() if place.is_dir() and not place.name.startswith("."))
-    found = [place.name for place in inner if any(_named(place, name) for name in names)]
+    found = [place.name for place in inner if any(names_in(place, name) for name in names)]
     return f"; {listed(found)} in it {'have' if len(found) > 1 else 'has'} one: name that folder" if found else ""
 
 
@@ -174,15 +157,6 @@ def _digest(file: Path) -> str:
     return hashlib.sha256(read_bounded(file)).hexdigest()
 
 
-MODEL = re.compile(rb"\n(?:\n\n[\x01-\x08]|[^\n\x80-\xff]\n|[\x80-\xff][\x01-\x7f]\n)")
-"""First bytes of a SentencePiece model: the tag of the first piece, its length in one or two bytes, and the tag of its
-text. Other forms have no line of one character, and no such bytes after empty lines."""
-UNKNOWN = re.compile(rb"(?m)^\[UNK\]\r?$")
-"""The line of the unknown token, which every ``vocab.txt`` of BERT has."""
-LINES = 1000
-"""Lines that are read to detect the form; a vocabulary with every byte has at least 256."""
-
-
 def detect_format(path: Path) -> str:
     """Detect the form of a file; ``transformers`` for a folder.
 
@@ -194,17 +168,22 @@ def detect_format(path: Path) -> str:
     if is_source(str(path)):
         return "python"
     content = read_bounded(path)
-    is_json = content.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
-    form = _of_json(content, path) if is_json else "sentencepiece" if MODEL.match(content) else _of_lines(content)
+    lines = are_json_lines(content)
+    if content.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+        form = None if lines else _of_json(content, path)
+    else:
+        form = "sentencepiece" if SENTENCEPIECE.match(content) else form_of_lines(content)
     form = form or ("wordpiece" if UNKNOWN.search(content) else None)
     if form is None:
-        raise TokbenchError(f"{path}: not a known format; name it with --from, one of {', '.join(FORMS)}")
+        found = content_of(path)
+        known = f"{found.what}, not a tokenizer" if lines or found.kind == "marked_up" else "not a known format"
+        raise TokbenchError(f"{path}: {known}; name it with --from, one of {', '.join(FORMS)}")
     return form
 
 
 def starts_as_merges(path: Path) -> bool:
     """Return whether a file begins with the first line of a merges.txt."""
-    return read_bounded(path).startswith(FIRST.encode())
+    return read_bounded(path).startswith(MERGES_HEAD.encode())
 
 
 def _of_json(content: bytes, path: Path) -> str | None:
@@ -212,36 +191,3 @@ def _of_json(content: bytes, path: Path) -> str | None:
     if isinstance(values.get("model"), dict):
         return "tokenizer_json"
     return "tekken" if isinstance(values.get("config"), dict) and isinstance(values.get("vocab"), list) else None
-
-
-def _of_lines(content: bytes) -> str | None:
-    """Return the form that all of the first lines have: a token and its rank, a token, or two parts of one."""
-    lines = [line.removesuffix(b"\r") for line in content.split(b"\n", LINES)[:LINES]]
-    lines = [line for line in lines if line.strip()]
-    if lines and lines[0].startswith(FIRST.encode()):
-        return "merges"
-    return next((form for form, fits in LINE.items() if lines and all(map(fits, lines))), None)
-
-
-def _is_rank(line: bytes) -> bool:
-    token, _, rank = line.partition(b" ")
-    try:
-        return rank.isdigit() and bool(base64.b64decode(token, validate=True))
-    except binascii.Error:
-        return False
-
-
-def _is_token(line: bytes) -> bool:
-    try:
-        return bool(bytes.fromhex(line.decode("ascii")))
-    except ValueError:
-        return False
-
-
-def _is_merge(line: bytes) -> bool:
-    left, blank, right = line.partition(b" ")
-    return bool(left and blank and right) and b" " not in right
-
-
-LINE = {"tiktoken": _is_rank, "tokens": _is_token, "merges": _is_merge}
-"""Tests of a line by form, the stricter ones first."""

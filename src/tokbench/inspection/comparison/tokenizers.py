@@ -93,23 +93,39 @@ class TokenizerComparison(NamedTuple):
         return [*lines, *filter(None, [single if counted and max(counted) == 1 else "", self.left_out])]
 
 
-def comparison(
-    a: str,
-    b: str,
+def comparisons(
+    names: Sequence[str],
     files: Sequence[str],
     results: str | None,
     limit: int,
     fields: Fields = AS_USUAL,
     reading: ImportOptions = AS_IT_IS,
     further: Further = NOTHING,
-) -> TokenizerComparison:
-    """Compare two tokenizers; the arguments are those of the command.
+) -> list[TokenizerComparison]:
+    """Compare tokenizers with the first; the arguments are those of the command.
 
     Raises:
         TokbenchError: a tokenizer does not exist, or there is nothing to compare.
     """
-    left, right = resolve_target(a, results), resolve_target(b, results)
-    reject_unused(reading, [*left.folders.values(), *right.folders.values()])
+    first, *others = [resolve_target(name, results) for name in names]
+    reject_unused(reading, [folder for one in (first, *others) for folder in one.folders.values()])
+    return [comparison(first, other, files, limit, fields, reading, further) for other in others]
+
+
+def comparison(
+    left: ComparedTokenizer,
+    right: ComparedTokenizer,
+    files: Sequence[str],
+    limit: int,
+    fields: Fields,
+    reading: ImportOptions,
+    further: Further,
+) -> TokenizerComparison:
+    """Compare two tokenizers.
+
+    Raises:
+        TokbenchError: there is nothing to compare.
+    """
     sizes = matched(left, right)
     experiment = left.results if left.results == right.results else None
     if files:
@@ -405,6 +421,11 @@ def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
             for part in found.parts
         ],
     }
+
+
+def comparisons_json(found: Sequence[TokenizerComparison]) -> dict[str, Any]:
+    """Return comparisons of several tokenizers with the first as a JSON object."""
+    return {"format": FORMAT, "comparisons": [comparison_json(one) for one in found]}
 
 
 def _opened(side: ComparedTokenizer, sizes: Sequence[int]) -> dict[str, Any]:
