@@ -11,10 +11,19 @@ from pathlib import Path
 
 import regex
 
+from tokbench.metric.pretoken_words import WITHOUT_BLANKS
+
 SOURCE = Path(__file__).parents[1] / "src" / "tokbench"
 CLASSES = SOURCE / "kernels" / "unicode_classes.py"
 PROPERTIES = SOURCE / "pretokenization" / "patterns" / "unicode_properties.py"
-PATTERNS = {"LETTERS": r"\p{L}", "DIGITS": r"\d", "NUMERALS": r"[\p{N}--\d]", "BLANKS": r"\s"}
+PATTERNS = {
+    "LETTERS": r"\p{L}",
+    "LETTERS_WITHOUT_BLANKS": rf"[[{WITHOUT_BLANKS}]&&\p{{L}}]",
+    "MARKS": r"\p{M}",
+    "DIGITS": r"\d",
+    "NUMERALS": r"[\p{N}--\d]",
+    "BLANKS": r"\s",
+}
 CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn"
 SCRIPTS = """
 Arabic Armenian Bengali Bopomofo Cherokee Common Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Han

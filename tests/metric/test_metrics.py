@@ -23,12 +23,13 @@ from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure, measure_languages
 from tokbench.kernels.covered import covered_pairs
 from tokbench.kernels.trie import Trie
-from tokbench.metric import fertility, metrics
+from tokbench.metric import metrics
 from tokbench.metric.compression import compression
 from tokbench.metric.frequency import FrequencyOptions, class_names, frequency_classes
 from tokbench.metric.length import LengthOptions, character_lengths
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.parity import ParityOptions, gini
+from tokbench.metric.pretoken_words import words_of_counts
 from tokbench.metric.removed import removed_tokens
 from tokbench.metric.renyi import RenyiOptions, renyi_efficiency, renyi_entropy
 from tokbench.metric.unigram_objective import substring_occurrences
@@ -198,7 +199,7 @@ def test_words_are_found_pre_token_by_pre_token(tokens: set[bytes]) -> None:
     """Searching all pre-tokens at once gives the flags of searching each."""
     counts = PretokenCounts.from_pairs([(token, 1) for token in tokens | {"\u00aa\n1".encode(), b"\xc3", b"\xaa\n"}])
     each = [regex.search(r"[\p{L}\p{N}]", token.decode("utf-8", "replace")) is not None for token, _ in counts.items()]
-    assert fertility.words(counts).tolist() == each
+    assert words_of_counts(counts).chosen.tolist() == each
 
 
 def test_whole_words() -> None:

@@ -42,6 +42,7 @@ class Words(Pieces):
 def named(monkeypatch: pytest.MonkeyPatch) -> None:
     package = ModuleType("cutter")
     package.of_chinese = lambda text: ["我", "爱", "北京", "天安门"]  # type: ignore[attr-defined]
+    package.whole = lambda text: [text]  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cutter", package)
 
 
@@ -79,8 +80,9 @@ def test_text_without_such_words_has_no_row() -> None:
     assert value([row for _, row in rows], "segmented_word_fertility") == 3 / 2
 
 
+@pytest.mark.usefixtures("named")
 def test_languages_have_their_own_rows() -> None:
-    rows = measured("你|好", "こんに|ちは", tags=("zho", "jpn"), segmenter="letters")
+    rows = measured("你|好", "こんに|ちは", tags=("zho", "jpn"), segmenter="cutter:whole")
     fertilities = {language: row.value for language, row in rows if row.metric == "segmented_word_fertility"}
     assert fertilities == {"": 2, "jpn": 2, "zho": 2}
 

@@ -32,7 +32,8 @@ from tokbench.intrinsic.tokenizer import (
 )
 from tokbench.metric.document_words import document_words
 from tokbench.metric.measurement import Measurement
-from tokbench.metric.spans import SpanCounts, count_spans, hold_letter_or_number
+from tokbench.metric.pretoken_words import words_of_pretokens
+from tokbench.metric.spans import SpanCounts, count_spans
 from tokbench.metric.words import Decision, SegmentedWord, words_of
 from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.pretokens.count import count_languages, count_pretokens, merge_counts
@@ -69,7 +70,7 @@ def test_tokens_and_words_by_hand() -> None:
     found = placed(text, (0, 3), (3, 7), (7, 9), (9, 11), (0, 0), (15, 18), (18, 19))
     assert found == SpanCounts(
         tokens=7, placed=6, bytes=15, characters=15, spaced=3, single=1,
-        words=4, word_tokens=5, single_words=3, words_left_out=1,
+        words=4, word_tokens=5, single_words=3, words_left_out=1, letters=11,
     )  # fmt: skip
 
 
@@ -102,7 +103,7 @@ def test_counts_agree_with_each_byte(text: bytes, data: st.DataObject) -> None:
     found = placed(text, *spans)
     pieces = [text[start:end] for start, end in spans]
     bounds = GPT2.boundaries(text)
-    chosen = hold_letter_or_number(np.frombuffer(text, np.uint8), bounds)
+    chosen = words_of_pretokens(np.frombuffer(text, np.uint8), bounds).chosen
     words = [span for span, word in zip(pairwise(bounds.tolist()), chosen, strict=True) if word]
     tokens = twin.tokens_of_words(text, spans, words)
     measured = [number for number in tokens if number is not None]
@@ -228,9 +229,10 @@ def test_spans_of_wordpiece(bert: AdaptedTokenizer) -> None:
     unknown = int((~encoded.placed).sum())
     assert unknown == 3
     rows = [row for _, row in measure_documents(bert, [("", text.encode())], families={})]
-    words = next(row for row in rows if row.metric == "single_token_word_share")
-    assert words.n == 3
-    assert words.reason == "words are pre-tokens of gpt2; 1 of 4 words is left out, because tokens change its text"
+    longer = [row for _, row in measure_documents(bert, [("", (text + " the fox" * 50).encode())], families={})]
+    words = next(row for row in longer if row.metric == "single_token_word_share")
+    assert words.n == 103
+    assert words.reason == "words are pre-tokens of gpt2; 1 of 104 words is left out, because tokens change its text"
     length = next(
         row for row in rows if row.metric == "mean_token_length" and "bytes / tokens of the text" in row.definition
     )

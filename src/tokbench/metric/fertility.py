@@ -1,5 +1,8 @@
 """Fertility: tokens per word, and words of one token, for each meaning of "word" that can be counted from pre-tokens.
 
+Pre-tokens are not the words of every text: :mod:`tokbench.metric.pretoken_words` says where these measures have a
+value, by pre-tokens and by spaces.
+
 Pre-tokenization is lossless, so spaces and line feeds can be counted exactly from pre-tokens. ByteSpan's benchmark
 counts ``len(line.split(" "))`` words per line: spaces plus lines. Here line feeds replace lines. That is exact if every
 document ends in a line feed; otherwise it misses one word per document.
@@ -9,11 +12,10 @@ segments documents, tokens may cover several words. A word is then one token if 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokbench.metric import Shown, metric
-from tokbench.metric.measurement import Measurement, ratio
-from tokbench.metric.spans import LINE_FEED, SPACE, hold_letter_or_number
+from tokbench.metric.measurement import Measurement, ratio, withheld
+from tokbench.metric.pretoken_words import LINE_FEED, SPACE, Letters
 from tokbench.metric.usage import EncodedText, Usage
 from tokbench.pretokens import PretokenCounts
 
@@ -23,11 +25,6 @@ PER_WORD = "tokens / pre-tokens that hold a letter or a number"
 IN_WORDS = "tokens of the pre-tokens that hold a letter or a number / those pre-tokens"
 SINGLE = "pre-tokens that hold a letter or a number and are in one token / those pre-tokens"
 NO_WORD = "no pre-token of the text holds a letter or a number"
-
-
-def words(counts: PretokenCounts) -> NDArray[np.bool_]:
-    """Return bool [n], True for pre-tokens with a letter or a number. Bytes that are not UTF-8 are neither."""
-    return hold_letter_or_number(counts.data, counts.offsets)
 
 
 def split_words(counts: PretokenCounts) -> int:
@@ -57,18 +54,22 @@ def fertility(usage: Usage | EncodedText, options: object) -> list[Measurement]:
     if isinstance(usage, EncodedText):
         return _by_spans(usage)
     occurrences = usage.counts.counts
-    is_word = words(usage.counts)
+    is_word, letters = usage.words
     word_count = int(occurrences[is_word].sum())
     tokens = usage.tokens_per_pretoken
     word_tokens = int(tokens[is_word] @ occurrences[is_word])
     pretokens = usage.counts.total
-    return [
-        ratio("fertility", PER_PRETOKEN, usage.total, pretokens, "the text has no pre-tokens"),
-        ratio("fertility", PER_WORD, usage.total, word_count, NO_WORD),
-        ratio("fertility", IN_WORDS, word_tokens, word_count, NO_WORD),
-        _per_split_word(usage.total, split_words(usage.counts)),
-        ratio("single_token_word_share", SINGLE, int(occurrences[is_word & (tokens == 1)].sum()), word_count, NO_WORD),
-    ]
+    single = int(occurrences[is_word & (tokens == 1)].sum())
+    *means, share = withheld(
+        [
+            ratio("fertility", PER_PRETOKEN, usage.total, pretokens, "the text has no pre-tokens"),
+            ratio("fertility", PER_WORD, usage.total, word_count, NO_WORD),
+            ratio("fertility", IN_WORDS, word_tokens, word_count, NO_WORD),
+            ratio("single_token_word_share", SINGLE, single, word_count, NO_WORD),
+        ],
+        letters.no_pretokens,
+    )
+    return [*means, _per_split_word(usage.total, split_words(usage.counts), letters), share]
 
 
 def _by_spans(text: EncodedText) -> list[Measurement]:
@@ -83,8 +84,9 @@ def _by_spans(text: EncodedText) -> list[Measurement]:
             ]
         ),
     ]
-    return [*rows, _per_split_word(text.total, text.breaks)]
+    return [*rows, _per_split_word(text.total, text.breaks, counts.of_letters)]
 
 
-def _per_split_word(tokens: int, breaks: int) -> Measurement:
-    return ratio("fertility", PER_SPLIT_WORD, tokens, breaks, "the text has no space or line feed")
+def _per_split_word(tokens: int, breaks: int, letters: Letters) -> Measurement:
+    row = ratio("fertility", PER_SPLIT_WORD, tokens, breaks, "the text has no space or line feed")
+    return withheld([row], letters.no_blanks)[0]

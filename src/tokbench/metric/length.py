@@ -1,11 +1,16 @@
-"""Token lengths over the vocabulary and the text, and the share of tokens that begin a word."""
+"""Token lengths over the vocabulary and the text, and the share of tokens that begin a word.
+
+A word begins with a space, or where its pre-token begins. Texts where neither separates words have no share of their
+tokens, see :mod:`tokbench.metric.pretoken_words`.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.metric import Shown, metric
-from tokbench.metric.measurement import ADDED, DROPPED, Measurement, ratio
+from tokbench.metric.measurement import ADDED, DROPPED, Measurement, ratio, withheld
+from tokbench.metric.pretoken_words import Letters
 from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
 from tokbench.vocabulary import TokenList, Vocabulary
@@ -60,14 +65,14 @@ class LengthOptions(Options):
         Shown("mean_token_length", "lengths", "bytes, vocabulary", f"{BYTES} {OF_VOCABULARY}"),
         Shown("mean_token_length", "lengths", "characters, text", f"{CHARACTERS} {OF_TEXT}"),
         Shown("mean_token_length", "lengths", "bytes, text", f"{BYTES} {OF_TEXT}"),
-        Shown("word_initial_share", "words", "text's tokens that begin a word", f"{INITIAL} {OF_TEXT}"),
+        Shown("word_initial_share", "words", "text's tokens that begin with a space", f"{INITIAL} {OF_TEXT}"),
         Shown("word_initial_share", "words", "text's tokens marked as beginning", f"{MARKED} {OF_TEXT}"),
-        Shown("word_initial_share", "vocabulary", "begin a word", f"{INITIAL} {OF_VOCABULARY}"),
+        Shown("word_initial_share", "vocabulary", "begin with a space", f"{INITIAL} {OF_VOCABULARY}"),
         Shown("word_initial_share", "vocabulary", "marked as beginning", f"{MARKED} {OF_VOCABULARY}"),
         Shown("mean_token_length", "exchanged", "mean characters, added", ADDED),
         Shown("mean_token_length", "exchanged", "mean characters, dropped", DROPPED),
-        Shown("word_initial_share", "exchanged", "begin a word, added", ADDED),
-        Shown("word_initial_share", "exchanged", "begin a word, dropped", DROPPED),
+        Shown("word_initial_share", "exchanged", "begin with a space, added", ADDED),
+        Shown("word_initial_share", "exchanged", "begin with a space, dropped", DROPPED),
     ),
 )
 def length(usage: Usage | EncodedText, options: LengthOptions) -> list[Measurement]:
@@ -85,12 +90,12 @@ def length(usage: Usage | EncodedText, options: LengthOptions) -> list[Measureme
             _over_vocabulary("mean_token_length", f"{unit} {OF_VOCABULARY}", lengths),
             ratio("mean_token_length", f"{unit} {OF_TEXT}", int(lengths @ used), total, NO_TOKENS),
         ]
-    initial = space_initial(vocabulary)
+    initial, letters = space_initial(vocabulary), usage.words.letters
     rows += [
         _over_vocabulary("word_initial_share", f"{INITIAL} {OF_VOCABULARY}", initial),
-        ratio("word_initial_share", f"{INITIAL} {OF_TEXT}", int(used[initial].sum()), total, NO_TOKENS),
+        _initial_of_text(int(used[initial].sum()), total, letters),
     ]
-    return rows + _marked_initial(vocabulary, used) + _distribution(vocabulary, options.longest)
+    return rows + _marked_initial(vocabulary, used, letters) + _distribution(vocabulary, options.longest)
 
 
 def _by_spans(text: EncodedText, options: LengthOptions) -> list[Measurement]:
@@ -100,7 +105,7 @@ def _by_spans(text: EncodedText, options: LengthOptions) -> list[Measurement]:
         [
             ratio("mean_token_length", f"{BYTES} {OF_TEXT}", counts.bytes, counts.placed, NO_TOKENS),
             ratio("mean_token_length", f"{CHARACTERS} {OF_TEXT}", counts.characters, counts.placed, NO_TOKENS),
-            ratio("word_initial_share", f"{INITIAL} {OF_TEXT}", counts.spaced, counts.placed, NO_TOKENS),
+            _initial_of_text(counts.spaced, counts.placed, counts.of_letters),
         ]
     )
     if vocabulary is None:
@@ -108,7 +113,7 @@ def _by_spans(text: EncodedText, options: LengthOptions) -> list[Measurement]:
     for unit, lengths in ((BYTES, byte_lengths(vocabulary)), (CHARACTERS, character_lengths(vocabulary))):
         rows.append(_over_vocabulary("mean_token_length", f"{unit} {OF_VOCABULARY}", lengths))
     rows.append(_over_vocabulary("word_initial_share", f"{INITIAL} {OF_VOCABULARY}", space_initial(vocabulary)))
-    rows += _marked_initial(vocabulary, text.token_frequencies)
+    rows += _marked_initial(vocabulary, text.token_frequencies, counts.of_letters)
     return rows + _distribution(vocabulary, options.longest)
 
 
@@ -122,7 +127,14 @@ def _distribution(vocabulary: Vocabulary | TokenList, longest: int) -> list[Meas
     ]
 
 
-def _marked_initial(vocabulary: Vocabulary | TokenList, frequencies: NDArray[np.int64]) -> list[Measurement]:
+def _initial_of_text(initial: int, tokens: int, letters: Letters) -> Measurement:
+    row = ratio("word_initial_share", f"{INITIAL} {OF_TEXT}", initial, tokens, NO_TOKENS)
+    return withheld([row], letters.no_blanks)[0]
+
+
+def _marked_initial(
+    vocabulary: Vocabulary | TokenList, frequencies: NDArray[np.int64], letters: Letters
+) -> list[Measurement]:
     name = "word_initial_share"
     of_vocabulary, of_text = f"{MARKED} {OF_VOCABULARY}", f"{MARKED} {OF_TEXT}"
     if vocabulary.continuation is None:
@@ -132,7 +144,7 @@ def _marked_initial(vocabulary: Vocabulary | TokenList, frequencies: NDArray[np.
     occurrences = int(frequencies[initial].sum())
     return [
         _over_vocabulary(name, of_vocabulary, initial),
-        ratio(name, of_text, occurrences, int(frequencies.sum()), NO_TOKENS),
+        *withheld([ratio(name, of_text, occurrences, int(frequencies.sum()), NO_TOKENS)], letters.no_pretokens),
     ]
 
 

@@ -5,7 +5,8 @@ suffice for that and keep tables small. Neighbouring items are often similar, fo
 group they count once.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,11 @@ class Measurement:
     value: float | None
     n: int
     reason: str | None = None
+
+
+def withheld(rows: Sequence[Measurement], reason: str) -> list[Measurement]:
+    """Return the rows; without values if there is a reason, which then takes the place of theirs."""
+    return [replace(row, value=None, n=0, reason=reason) if reason else row for row in rows]
 
 
 def ratio(metric: str, definition: str, numerator: float, denominator: int, reason: str) -> Measurement:

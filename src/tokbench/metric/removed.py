@@ -29,12 +29,12 @@ def removed_tokens(vocabulary: Vocabulary | TokenList) -> list[bytes]:
     cites=("chizhov2024",),
     shown=(
         Shown("removed_tokens", "vocabulary", "removed while built"),
-        Shown("word_initial_share", "vocabulary", "removed that begin a word", OF_REMOVED),
+        Shown("word_initial_share", "vocabulary", "removed that begin with a space", OF_REMOVED),
         Shown("mean_token_length", "lengths", "characters, removed while built", OF_REMOVED),
     ),
 )
 def removed(usage: Usage | EncodedText, options: object) -> list[Measurement]:
-    """Return the number of removed tokens, the share of word-initial ones, and their mean length."""
+    """Return the number of removed tokens, the share that begins with a space, and their mean length."""
     if usage.vocabulary is None:
         return []
     events = usage.vocabulary.events

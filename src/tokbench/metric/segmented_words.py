@@ -17,18 +17,19 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
-from pydantic import field_validator
+from pydantic import field_validator, model_validator
 
 from tokbench.corpus.languages import tag_of_untagged
 from tokbench.errors import TokbenchError
 from tokbench.metric import Shown, metric
 from tokbench.metric.documents import Documents, EncodesSpans, TokenizedDocument
 from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.pretoken_words import WITHOUT_BLANKS
 from tokbench.options import Options
 
 ICU, LETTERS = "icu", "letters"
@@ -36,10 +37,7 @@ FUNCTIONS = {"jieba": "jieba:lcut", "pythainlp": "pythainlp:word_tokenize"}
 """Functions of segmenters with a short name."""
 NAMES = (ICU, "fugashi", *FUNCTIONS, LETTERS)
 REMEDY = {ICU: "install libicu-dev, then pip install 'tokbench[icu]'"}
-WITHOUT_BLANKS = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Javanese}\p{Balinese}\p{Yi}"
-    r"\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}]"
-)
+UNSPACED = regex.compile(f"[{WITHOUT_BLANKS}]")
 WORD = regex.compile(r"[\p{L}\p{N}]")
 RUNS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 PLACE = regex.compile(r"[\w.]+:[\w.]+")
@@ -50,9 +48,9 @@ Segment = Callable[[str], Iterable[tuple[int, int]]]
 
 class SegmentedWordOptions(Options):
     segmenter: str | None = None
-    """Word segmenter: ``icu``, ``jieba``, ``pythainlp``, ``fugashi``, ``letters`` (runs of letters, marks and numbers),
-    or ``MODULE:FUNCTION`` of a package that is installed. The function returns the words of a text in order. Default:
-    ``icu``."""
+    """Word segmenter: ``icu``, ``jieba``, ``pythainlp``, ``fugashi``, ``letters`` (runs of letters, marks and numbers
+    in scripts with blanks, so it needs ``all_scripts``), or ``MODULE:FUNCTION`` of a package that is installed. The
+    function returns the words of a text in order. Default: ``icu``."""
     all_scripts: bool = False
     """Whether words of scripts with blanks count, too. Default: only words with a letter of a script without blanks."""
 
@@ -62,6 +60,15 @@ class SegmentedWordOptions(Options):
         if name is not None and name not in NAMES and not PLACE.fullmatch(name):
             raise ValueError(f"no segmenter {name!r:.60}; name one of {', '.join(NAMES)}, or MODULE:FUNCTION")
         return name
+
+    @model_validator(mode="after")
+    def _in_domain(self) -> Self:
+        if self.segmenter == LETTERS and not self.all_scripts:
+            raise ValueError(
+                f"segmenter: '{LETTERS}' finds no words in scripts without blanks; "
+                "set all_scripts: true, or name another"
+            )
+        return self
 
 
 class Segmenter(NamedTuple):
@@ -78,7 +85,7 @@ def segmenter_of(name: str) -> Segmenter:
         TokbenchError: its package or function does not exist.
     """
     if name == LETTERS:
-        return Segmenter("runs of letters, marks and numbers", lambda text: [one.span() for one in RUNS.finditer(text)])
+        return Segmenter("runs of letters, marks and numbers", _of_letters)
     module, _, function = FUNCTIONS.get(name, name).partition(":")
     try:
         package = import_module(module)
@@ -90,6 +97,15 @@ def segmenter_of(name: str) -> Segmenter:
         remedy = REMEDY.get(name, f"install the package '{module.partition('.')[0]}' or name another segmenter")
         raise TokbenchError(f"segmented_words.segmenter: {name} is not available ({error}); {remedy}") from error
     return Segmenter(_label(name, module), partial(_located, find))
+
+
+def _of_letters(text: str) -> list[tuple[int, int]]:
+    """Return the runs of letters, marks and numbers, without those of scripts without blanks, which are no words."""
+    return [one.span() for one in RUNS.finditer(text) if not UNSPACED.search(one[0])]
+
+
+def _whole(text: str) -> list[tuple[int, int]]:
+    return [(0, len(text))]
 
 
 def _of_fugashi(tagger: Any) -> Callable[[str], list[str]]:
@@ -125,7 +141,7 @@ def _located(find: Callable[[str], Sequence[str]], text: str) -> Iterator[tuple[
 
 def words_in(text: str, segment: Segment, *, all_scripts: bool) -> list[tuple[int, int]]:
     """Return start and end of the words of a text, in characters."""
-    chosen = WORD if all_scripts else WITHOUT_BLANKS
+    chosen = WORD if all_scripts else UNSPACED
     if not chosen.search(text):
         return []
     return [
@@ -222,7 +238,7 @@ def segmented_words(documents: Documents, options: SegmentedWordOptions) -> list
     except TokbenchError as error:
         if options.segmenter is not None:
             raise
-        segmenter, missing = segmenter_of(LETTERS)._replace(label="ICU"), str(error)
+        segmenter, missing = Segmenter("ICU", _whole), str(error)
     found = count_words(documents, segmenter.segment, all_scripts=options.all_scripts)
     if not found:
         return []

@@ -8,58 +8,20 @@ several words counts for each. A word is left out if one of its bytes, white spa
 Reference: ``tokens_of_words`` in :mod:`tokbench.reference.morphology`.
 """
 
-import sys
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.kernels import unicode_classes
 from tokbench.metric.characters import WIDTHS, by_width, crossing_tokens, is_utf8, longer_characters, split_characters
+from tokbench.metric.pretoken_words import SPACE, Letters, words_of_pretokens
 
 if TYPE_CHECKING:
     from tokbench.pretokenization import Pretokenization
     from tokbench.tokenizer.encoder import TokenSpans
 
-LETTERS_AND_NUMBERS = ("LETTERS", "DIGITS", "NUMERALS")
-"""Classes of the characters of categories L and N."""
-SPACE, LINE_FEED = 0x20, 0x0A
 WHITE = np.isin(np.arange(256), np.frombuffer(b" \t\n\v\f\r", np.uint8))
 """True for the bytes of white space in ASCII, bool [256]."""
-AT_ONCE = 1 << 14
-"""Number of pre-tokens in a block that is decoded at once."""
-
-
-def hold_letter_or_number(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return bool [n], True for the pre-tokens ``data[offsets[i] : offsets[i + 1]]`` with a letter or a number.
-
-    Bytes that are not UTF-8 are neither.
-    """
-    blocks = [np.zeros(0, np.bool_)]
-    for first in range(0, len(offsets) - 1, AT_ONCE):
-        block = offsets[first : first + AT_ONCE + 1]
-        blocks.append(_block(data[block[0] : block[-1]], block - block[0]))
-    return np.concatenate(blocks)
-
-
-def _block(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    without = np.where(data == LINE_FEED, SPACE, data).astype(np.uint8)  # Line feeds then only end pre-tokens.
-    text = np.insert(without, offsets[1:], LINE_FEED).tobytes().decode("utf-8", "replace")
-    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    ends = np.flatnonzero(codes == LINE_FEED)
-    return np.logical_or.reduceat(_letters_and_numbers()[codes], np.concatenate([[0], ends[:-1] + 1]))
-
-
-@cache
-def _letters_and_numbers() -> NDArray[np.bool_]:
-    """Return bool [code points], True for letters and numbers."""
-    found = np.zeros(sys.maxunicode + 1, np.bool_)
-    for name in LETTERS_AND_NUMBERS:
-        for span in getattr(unicode_classes, name).split():
-            first, _, last = span.partition("-")
-            found[int(first, 16) : int(last or first, 16) + 1] = True
-    return found
 
 
 class SpanCounts(NamedTuple):
@@ -81,6 +43,9 @@ class SpanCounts(NamedTuple):
         word_tokens: tokens of these words.
         single_words: those of these words that have one token.
         words_left_out: words that are not measured.
+        letters: letters of the text. The next two are those of :class:`~tokbench.metric.pretoken_words.Letters`.
+        without_blanks: letters of scripts without blanks.
+        cut_marks: pre-tokens that begin with a mark.
     """
 
     tokens: int = 0
@@ -102,10 +67,18 @@ class SpanCounts(NamedTuple):
     word_tokens: int = 0
     single_words: int = 0
     words_left_out: int = 0
+    letters: int = 0
+    without_blanks: int = 0
+    cut_marks: int = 0
 
     def plus(self, other: "SpanCounts") -> "SpanCounts":
         """Return the sums of both."""
         return SpanCounts(*(one + another for one, another in zip(self, other, strict=True)))
+
+    @property
+    def of_letters(self) -> Letters:
+        """Letters of the text, which say whether pre-tokens are its words."""
+        return Letters(self.letters, self.without_blanks, self.cut_marks)
 
 
 def count_spans(text: bytes, encoded: "TokenSpans", words_by: "Pretokenization") -> SpanCounts:
@@ -122,7 +95,9 @@ def count_spans(text: bytes, encoded: "TokenSpans", words_by: "Pretokenization")
     begun = np.zeros(len(data) + 1, np.int64)
     np.cumsum(begins, out=begun[1:])
     single = ends - starts == 1
-    words, tokens = _words(data, starts, ends, words_by.boundaries(text))
+    boundaries = words_by.boundaries(text).astype(np.int64, copy=False)
+    chosen, letters = words_of_pretokens(data, boundaries)
+    words, tokens = _words(data, starts, ends, boundaries, chosen)
     measured = tokens[words]
     longer = _longer(text, starts, ends)
     split = by_width(longer, split_characters(longer, starts), np.ones(len(longer), np.int64))
@@ -142,6 +117,7 @@ def count_spans(text: bytes, encoded: "TokenSpans", words_by: "Pretokenization")
         word_tokens=int(measured.sum()),
         single_words=int((measured == 1).sum()),
         words_left_out=len(words) - len(measured),
+        **letters._asdict(),
     )
 
 
@@ -164,11 +140,13 @@ def _broken(text: bytes, begins: NDArray[np.bool_], starts: NDArray[np.int64], e
 
 
 def _words(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], boundaries: NDArray[np.int64]
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    boundaries: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Return for each word of a document True if it is measured, bool [words], and its tokens, int64 [words]."""
-    boundaries = boundaries.astype(np.int64, copy=False)
-    chosen = hold_letter_or_number(data, boundaries)
     first, last = boundaries[:-1][chosen], boundaries[1:][chosen]
     tokens = np.searchsorted(starts, last, "left") - np.searchsorted(ends, first, "right")
     step = np.zeros(len(data) + 1, np.int8)

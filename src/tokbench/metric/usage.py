@@ -9,6 +9,7 @@ of tokens. Metrics over pre-tokens then have no value. Byte counts are those of 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 from tokbench.corpus.languages import by_tag
 from tokbench.errors import TokbenchError
-from tokbench.metric.measurement import Measurement
+from tokbench.metric.measurement import Measurement, withheld
+from tokbench.metric.pretoken_words import PretokenWords, words_of_counts
 from tokbench.metric.spans import SpanCounts, count_spans
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import TokenList, Vocabulary
@@ -37,7 +39,7 @@ class CountSegmenter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Usage:
     """Segmented pre-tokens of a text.
 
@@ -73,6 +75,11 @@ class Usage:
     def total(self) -> int:
         """Tokens of the text."""
         return int(self.frequencies.sum())
+
+    @cached_property
+    def words(self) -> PretokenWords:
+        """Words among the pre-tokens, and the letters that say whether pre-tokens are words."""
+        return words_of_counts(self.counts)
 
 
 def usage_of(
@@ -203,22 +210,30 @@ class EncodedText:
     def by_tokens(self, rows: list[Measurement]) -> list[Measurement]:
         """Return measurements over placed tokens; those with a value have the tokens left out as their reason."""
         if self.library and self.spans.tokens and not self.spans.placed:
-            return [replace(row, value=None, n=0, reason=NOT_PLACED.format(self.library)) for row in rows]
+            return withheld(rows, NOT_PLACED.format(self.library))
         return _noted(rows, self._left_out)
 
     def by_words(self, rows: list[Measurement]) -> list[Measurement]:
-        """Return measurements over words; those with a value have their kind, and the words left out, as reason."""
+        """Return measurements over words; those with a value have their kind, and the words left out, as reason.
+
+        Text whose pre-tokens are not words has no value, see :mod:`tokbench.metric.pretoken_words`.
+        """
         counts = self.spans
+        if reason := counts.of_letters.no_pretokens:
+            return withheld(rows, reason)
         every = counts.words + counts.words_left_out
         left_out = [words_left_out(counts.words_left_out, every)] * bool(counts.words_left_out)
         if left_out and not counts.words:
             reason = left_out[0] if counts.placed else NOT_PLACED.format(self.library)
-            return [replace(row, value=None, n=0, reason=reason) for row in rows]
+            return withheld(rows, reason)
         return _noted(rows, [*self._kind_of_words, *left_out])
 
     def by_all_words(self, rows: list[Measurement]) -> list[Measurement]:
-        """Return measurements that divide by all words; those with a value have their kind as reason."""
-        return _noted(rows, self._kind_of_words)
+        """Return measurements that divide by all words; those with a value have their kind as reason.
+
+        Text whose pre-tokens are not words has no value.
+        """
+        return _noted(withheld(rows, self.spans.of_letters.no_pretokens), self._kind_of_words)
 
     @property
     def _kind_of_words(self) -> list[str]:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.metric import Shown, metric
-from tokbench.metric.fertility import words
-from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.measurement import Measurement, ratio, withheld
+from tokbench.metric.pretoken_words import PretokenWords, words_of_counts
 from tokbench.metric.usage import UNKNOWN_SIZE, EncodedText, Usage
 from tokbench.options import Options
 
@@ -37,13 +37,18 @@ def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> i
     The words are those of the usage's reference, if it has one. A leading space may be written U+0120 there and in
     tokens, as in the word list that was released with the paper.
     """
-    return _whole_words(usage, _most_frequent(usage, frequent_words), longer)
+    return _whole_words(usage, _most_frequent(usage, _words(usage), frequent_words), longer)
 
 
-def _most_frequent(usage: Usage, number: int) -> set[bytes]:
+def _words(usage: Usage) -> PretokenWords:
+    """Return the words in which tokens are looked up."""
+    return usage.words if usage.reference is None else words_of_counts(usage.reference)
+
+
+def _most_frequent(usage: Usage, words: PretokenWords, number: int) -> set[bytes]:
     counts = usage.counts if usage.reference is None else usage.reference
     data, offsets = counts.data.tobytes(), counts.offsets
-    chosen = np.flatnonzero(words(counts))[:number]
+    chosen = np.flatnonzero(words.chosen)[:number]
     return {data[start:end] for start, end in zip(offsets[chosen].tolist(), offsets[chosen + 1].tolist(), strict=True)}
 
 
@@ -137,19 +142,24 @@ def _single_byte_share(occurrences: int, tokens: int) -> Measurement:
 
 
 def _whole_word_shares(usage: Usage, options: VocabularyOptions, top: str, longer: int) -> list[Measurement]:
-    """Return whole words / all tokens and / ``longer`` tokens; without a value if the words are not counted."""
+    """Return whole words / all tokens and / ``longer`` tokens.
+
+    Both have no value if the words are not counted, or if pre-tokens are not words.
+    """
     size = len(usage.vocabulary)
     of_all = f"tokens that are one of {top} {OF_VOCABULARY}"
     of_longer = f"tokens longer than one byte that are one of {top} {OF_LONGER}"
     if options.words_of is not None and usage.reference is None:
         reason = f"the words of {options.words_of} are not counted by this tokenizer's pre-tokenization"
         return [Measurement("whole_word_share", definition, None, 0, reason) for definition in (of_all, of_longer)]
-    frequent = _most_frequent(usage, options.frequent_words)
+    words = _words(usage)
+    frequent = _most_frequent(usage, words, options.frequent_words)
     whole, long_words = (_whole_words(usage, frequent, only_longer) for only_longer in (False, True))
-    return [
+    rows = [
         Measurement("whole_word_share", of_all, whole / size, size),
         ratio("whole_word_share", of_longer, long_words, longer, "all tokens are of one byte"),
     ]
+    return withheld(rows, words.letters.no_pretokens)
 
 
 def _size(tokens: int) -> Measurement:
