@@ -34,9 +34,12 @@ def balancing(
     pairs = _balanced_pairs(content.recipes)
     values: dict[tuple[str, str], float] = {}
     sizes: dict[str, int] = {}
+    without: set[str] = set()
     for balanced, other in pairs:
         rows = part.filter(pl.col("variant").is_in([balanced, other]), pl.col("language") != "", metric=FERTILITY)
-        rows = rows.drop_nulls("value").filter(definition=PER_PRETOKEN)
+        rows = rows.filter(definition=PER_PRETOKEN)
+        without |= set(rows.filter(pl.col("value").is_null())["language"])
+        rows = rows.drop_nulls("value")
         common = rows.group_by("size").agg(pl.col("variant").n_unique()).filter(variant=2)["size"]
         if common.is_empty():
             continue
@@ -61,6 +64,8 @@ def balancing(
         f"Change of {FERTILITY} by language if the vocabulary is balanced over languages, on {about}: {named}; "
         f"{PER_PRETOKEN}. Below zero, balancing saves tokens."
     )
+    if without:
+        caption += f" Left out, because their words are not pre-tokens: {listed(sorted(without))}."
     says = " ".join(
         f"{one}: lower in {sum(value < 0 for value in of)} of {len(of)} languages, mean {sum(of) / len(of):+.3f}."
         for one in order
