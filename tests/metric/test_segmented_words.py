@@ -87,6 +87,21 @@ def test_languages_have_their_own_rows() -> None:
     assert fertilities == {"": 2, "jpn": 2, "zho": 2}
 
 
+def test_runs_of_letters_need_blanks() -> None:
+    """Latin words in a Chinese text are not its words. A text with one Chinese letter in 51 is no such text."""
+    options: dict[str, Any] = {"segmenter": "letters", "all_scripts": True}
+    rows = measured("我爱 A|PI 12", "हिन्दी| भाषा", "ภาษาไทย", tags=("zho", "hin", "tha"), **options)
+    found = {language: row for language, row in rows if row.metric == "segmented_word_fertility"}
+    assert {language: row.value for language, row in found.items()} == {"": None, "zho": None, "hin": 1, "tha": None}
+    assert found["zho"].reason == (
+        "at least 1 letter in 50 is of a script without blanks between words; name a segmenter of that script"
+    )
+    for letters, value_ in ((49, None), (50, 1)):
+        ((_, row), *_) = measured("a" * letters + " 我", **options)
+        assert row.value == value_
+        assert row.n == (value_ or 0)
+
+
 def test_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "icu", None)
     rows = [row for _, row in measured(TEXT) if row.metric != "segmented_words_left_out"]

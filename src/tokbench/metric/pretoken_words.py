@@ -35,9 +35,8 @@ WITHOUT_BLANKS = "".join(
 """Scripts without blanks between words, as the inside of a character class of a regular expression."""
 ONE_IN = 50
 """A text has no words by its pre-tokens if 1 letter in this many is of a script without blanks or cut from its mark."""
-NO_BLANKS = (
-    f"at least 1 letter in {ONE_IN} is of a script without blanks between words (segmented_words measures its words)"
-)
+UNSPACED = f"at least 1 letter in {ONE_IN} is of a script without blanks between words"
+NO_BLANKS = f"{UNSPACED} (segmented_words measures its words)"
 CUT_MARKS = (
     f"pre-tokens are not words, because they cut at least 1 letter in {ONE_IN} from its mark (tokens / (spaces + line "
     "feeds) and segmented_words measure words)"
@@ -80,8 +79,15 @@ class Letters(NamedTuple):
         """Reason why pre-tokens are not the words of the text; empty if they are."""
         return self.no_blanks or (CUT_MARKS if self._many(self.cut_marks) else "")
 
+    def plus(self, other: "Letters") -> "Letters":
+        """Return the sums of both."""
+        return Letters(*(one + another for one, another in zip(self, other, strict=True)))
+
     def _many(self, number: int) -> bool:
         return self.letters > 0 and ONE_IN * number >= self.letters
+
+
+NO_LETTERS = Letters(0, 0, 0)
 
 
 class PretokenWords(NamedTuple):

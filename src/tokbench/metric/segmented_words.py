@@ -29,7 +29,7 @@ from tokbench.errors import TokbenchError
 from tokbench.metric import Shown, metric
 from tokbench.metric.documents import Documents, EncodesSpans, TokenizedDocument
 from tokbench.metric.measurement import Measurement, ratio
-from tokbench.metric.pretoken_words import WITHOUT_BLANKS
+from tokbench.metric.pretoken_words import NO_LETTERS, UNSPACED, WITHOUT_BLANKS, words_of_pretokens
 from tokbench.options import Options
 
 ICU, LETTERS = "icu", "letters"
@@ -37,7 +37,7 @@ FUNCTIONS = {"jieba": "jieba:lcut", "pythainlp": "pythainlp:word_tokenize"}
 """Functions of segmenters with a short name."""
 NAMES = (ICU, "fugashi", *FUNCTIONS, LETTERS)
 REMEDY = {ICU: "install libicu-dev, then pip install 'tokbench[icu]'"}
-UNSPACED = regex.compile(f"[{WITHOUT_BLANKS}]")
+WITHOUT_BLANK = regex.compile(f"[{WITHOUT_BLANKS}]")
 WORD = regex.compile(r"[\p{L}\p{N}]")
 RUNS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 PLACE = regex.compile(r"[\w.]+:[\w.]+")
@@ -72,10 +72,17 @@ class SegmentedWordOptions(Options):
 
 
 class Segmenter(NamedTuple):
-    """A word segmenter: its name with its version, and its function."""
+    """A word segmenter.
+
+    Attributes:
+        label: its name with its version.
+        segment: its function.
+        by_blanks: True if it needs blanks between words (default: False).
+    """
 
     label: str
     segment: Segment
+    by_blanks: bool = False
 
 
 def segmenter_of(name: str) -> Segmenter:
@@ -85,7 +92,7 @@ def segmenter_of(name: str) -> Segmenter:
         TokbenchError: its package or function does not exist.
     """
     if name == LETTERS:
-        return Segmenter("runs of letters, marks and numbers", _of_letters)
+        return Segmenter("runs of letters, marks and numbers", _of_letters, by_blanks=True)
     module, _, function = FUNCTIONS.get(name, name).partition(":")
     try:
         package = import_module(module)
@@ -101,7 +108,7 @@ def segmenter_of(name: str) -> Segmenter:
 
 def _of_letters(text: str) -> list[tuple[int, int]]:
     """Return the runs of letters, marks and numbers, without those of scripts without blanks, which are no words."""
-    return [one.span() for one in RUNS.finditer(text) if not UNSPACED.search(one[0])]
+    return [one.span() for one in RUNS.finditer(text) if not WITHOUT_BLANK.search(one[0])]
 
 
 def _whole(text: str) -> list[tuple[int, int]]:
@@ -141,7 +148,7 @@ def _located(find: Callable[[str], Sequence[str]], text: str) -> Iterator[tuple[
 
 def words_in(text: str, segment: Segment, *, all_scripts: bool) -> list[tuple[int, int]]:
     """Return start and end of the words of a text, in characters."""
-    chosen = WORD if all_scripts else UNSPACED
+    chosen = WORD if all_scripts else WITHOUT_BLANK
     if not chosen.search(text):
         return []
     return [
@@ -160,9 +167,11 @@ class WordCounts:
         single: those of these words that have bytes in one token only.
         left_out: words with bytes in no token.
         distinct: the distinct words.
+        letters: letters of the documents, if the segmenter needs blanks.
     """
 
     def __init__(self) -> None:
+        self.letters = NO_LETTERS
         self.words = self.tokens = self.single = self.left_out = 0
         self.distinct: set[str] = set()
 
@@ -183,6 +192,7 @@ class WordCounts:
         for name in ("words", "tokens", "single", "left_out"):
             setattr(both, name, getattr(self, name) + getattr(other, name))
         both.distinct = self.distinct | other.distinct
+        both.letters = self.letters.plus(other.letters)
         return both
 
 
@@ -192,16 +202,25 @@ def _bytes(text: str) -> NDArray[np.int64]:
     return np.append(np.flatnonzero(data & 0xC0 != 0x80), len(data))
 
 
-def count_words(documents: Documents, segment: Segment, *, all_scripts: bool) -> dict[str, WordCounts]:
-    """Return the counts by language of documents that have words; documents that are not UTF-8 have none."""
+def count_words(documents: Documents, segmenter: Segmenter, *, all_scripts: bool) -> dict[str, WordCounts]:
+    """Return the counts by language of documents that have words; documents that are not UTF-8 have none.
+
+    If the segmenter needs blanks, documents that only have letters count, too.
+    """
     found: dict[str, WordCounts] = {}
     for document in documents:
         try:
             text = document.text.decode()
         except UnicodeDecodeError:
             continue
-        if words := words_in(text, segment, all_scripts=all_scripts):
+        if words := words_in(text, segmenter.segment, all_scripts=all_scripts):
             found.setdefault(document.language, WordCounts()).add(document, text, words)
+        if segmenter.by_blanks:
+            data = np.frombuffer(document.text, np.uint8)
+            letters = words_of_pretokens(data, np.array([0, len(data)])).letters
+            if letters.letters:
+                counts = found.setdefault(document.language, WordCounts())
+                counts.letters = counts.letters.plus(letters)
     return found
 
 
@@ -239,7 +258,7 @@ def segmented_words(documents: Documents, options: SegmentedWordOptions) -> list
         if options.segmenter is not None:
             raise
         segmenter, missing = Segmenter("ICU", _whole), str(error)
-    found = count_words(documents, segmenter.segment, all_scripts=options.all_scripts)
+    found = count_words(documents, segmenter, all_scripts=options.all_scripts)
     if not found:
         return []
     every = sum(found.values(), start=WordCounts())
@@ -256,6 +275,8 @@ def segmented_words(documents: Documents, options: SegmentedWordOptions) -> list
 
 def _rows(counts: WordCounts, tokenizer: EncodesSpans, end: str, missing: str) -> Iterator[Measurement]:
     """Yield the measurements of some counts; ``missing`` is the reason if there is no segmenter, else empty."""
+    if counts.letters.no_blanks:
+        missing = f"{UNSPACED}; name a segmenter of that script"
     if missing:
         counts = WordCounts()
     none = missing or "no word has all its bytes in tokens"
