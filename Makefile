@@ -35,7 +35,8 @@ OF_MEMORY := pretokens/test_external_count.py::test_the_process_keeps_within_its
   corpus/test_json_lines.py::test_fields_that_are_not_read_need_no_memory
 
 OF_TRANSFORMERS := tests/tokenizer/test_transformers.py tests/tokenizer/test_transformers_uses.py \
-  tests/tokenizer/test_hugging_face.py tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
+  tests/tokenizer/test_hugging_face.py tests/tokenizer/test_auto_tokenizer.py \
+  tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
 
 .PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results gallery nightly sanitize accessibility benchmarks scale install wheel lint format lock clean
 

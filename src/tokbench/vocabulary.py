@@ -25,7 +25,7 @@ SCORE = re.compile(f"{EXCLUDED}|{REAL.pattern}", re.ASCII)
 VOCABULARY_FILES = (
     *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
     *("ids.txt", "special_ids.tsv", "substring_counts.tsv", "tuples.tsv", "supermerges.tsv", "record.json"),
-    "added.txt",
+    *("added.txt", "unused_ids.tsv"),
 )
 """Files of a vocabulary; all except the first are optional."""
 
@@ -131,8 +131,8 @@ class Vocabulary:
             without a merge; the other tokens are those whose last event is a merge. Default: None.
         ids: int32 [tokens], id of each token of an external tokenizer; None if ids are the indices of the tokens.
             Merges, scores and metrics use indices. Default: None.
-        special: bytes by id of special tokens, and of ids that represent no bytes; text never has these ids. Default:
-            none.
+        special: names by id of the special tokens of an external tokenizer, in UTF-8; text never has these ids.
+            Default: none.
         substring_counts: strings that may be parts of a split, including the 256 bytes, for segmentation by split
             trees. Default: None.
         tuples: parts of each merge, two or more, in order of rank, for segmentation by merges of tuples; joined, they
@@ -141,6 +141,8 @@ class Vocabulary:
         supermerges: both parts of each merge of pre-tokens, in order of rank, for segmentation of documents into
             superwords. Default: None.
         added: bool [tokens], True for an added token: a pre-token that equals one is not split. Default: None.
+        unused: bytes by id of all other ids of an external tokenizer that text never has, such as tokens that no merge
+            makes. Decoding returns these bytes; they are not the name of anything in a text. Default: none.
 
     Raises:
         TokbenchError: a byte is missing, a token is empty or duplicate, or lengths or ids are inconsistent.
@@ -162,6 +164,7 @@ class Vocabulary:
     record: Mapping[str, Any] | None = None
     supermerges: tuple[tuple[bytes, bytes], ...] | None = None
     added: NDArray[np.bool_] | None = None
+    unused: Mapping[int, bytes] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         optional = (
@@ -211,7 +214,7 @@ class Vocabulary:
     def _check_ids(self, ids: NDArray[np.int32]) -> None:
         if ids.shape != (len(self.tokens),):
             raise TokbenchError(f"vocabulary has {ids.size} ids for {len(self.tokens)} tokens; pass one for each token")
-        known = np.sort(np.concatenate([ids, np.fromiter(self.special, np.int64, len(self.special))]))
+        known = np.sort(np.concatenate([ids, np.array([*self.special, *self.unused], np.int64)]))
         if known[0] < 0 or known[-1] >= LARGEST_VOCABULARY:
             wrong = known[0] if known[0] < 0 else known[-1]
             raise TokbenchError(f"vocabulary has the id {wrong}; ids are 0 to {LARGEST_VOCABULARY - 1}")
@@ -239,7 +242,7 @@ class Vocabulary:
         """Largest id plus one, including special ids; the number of rows of an embedding matrix."""
         if self.ids is None:
             return len(self.tokens)
-        return max(int(self.ids.max()), *self.special, -1) + 1
+        return max(int(self.ids.max()), *self.special, *self.unused, -1) + 1
 
     def flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the tokens for kernels: concatenated bytes (uint8) and offsets (int64 [tokens + 1])."""
@@ -259,7 +262,8 @@ class Vocabulary:
         ``scores.txt`` and ``continuation.txt`` have one line per token in id order. ``merges.tsv`` has one line per
         merge, in order of creation: the two parts in hexadecimal. ``events.tsv`` has one line per event, in order:
         ``M`` and the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal. ``ids.txt`` has
-        the id of each token, and ``special_ids.tsv`` each special id with its bytes in hexadecimal.
+        the id of each token, ``special_ids.tsv`` each special id with its name in hexadecimal, and ``unused_ids.tsv``
+        each unused id with its bytes.
         ``substring_counts.tsv`` has a string in hexadecimal and its count per line.
         ``tuples.tsv`` and ``supermerges.tsv`` have the parts of one merge in hexadecimal per line. ``record.json`` has
         the record. ``added.txt`` has one line per token: 1 for an added token, otherwise 0.
@@ -292,8 +296,9 @@ class Vocabulary:
             _write(folder / "supermerges.tsv", map(_tuple_line, self.supermerges))
         if self.ids is not None:
             _write(folder / "ids.txt", (f"{one}\n" for one in self.ids.tolist()))
-        if self.special:
-            _write(folder / "special_ids.tsv", (f"{one}\t{token.hex()}\n" for one, token in self.special.items()))
+        for name, others in (("special_ids.tsv", self.special), ("unused_ids.tsv", self.unused)):
+            if others:
+                _write(folder / name, (f"{one}\t{token.hex()}\n" for one, token in others.items()))
         if self.substring_counts is not None:
             lines = (f"{text.hex()}\t{count}\n" for text, count in self.substring_counts.items())
             _write(folder / "substring_counts.tsv", lines)
@@ -314,6 +319,7 @@ class Vocabulary:
         supermerges = _read_file(folder / "supermerges.tsv", _each(_read_supermerge))
         own = _read_bytes(folder / "ids.txt", lambda text: parse_ids(text, LARGEST_VOCABULARY - 1))
         special = _read_file(folder / "special_ids.tsv", _each(_read_special))
+        unused = _read_file(folder / "unused_ids.tsv", _each(_read_special))
         substrings = _read_file(folder / "substring_counts.tsv", _each(_read_count))
         record = _read_file(folder / "record.json", _read_record)
         added = _read_file(folder / "added.txt", _each(("0", "1").index))
@@ -335,6 +341,7 @@ class Vocabulary:
                 record,
                 None if supermerges is None else tuple(supermerges),
                 None if added is None else np.array(added, np.bool_),
+                dict(unused or ()),
             )
             vocabulary.check_order()
         except TokbenchError as error:

@@ -278,13 +278,13 @@ def test_ids_that_are_none(ids: tuple[int, ...], special: dict[int, bytes], told
 
 
 def test_ids_are_written_and_read(tmp_path: Path) -> None:
-    vocabulary = numbered(400, 3, special={7: b"<s>", 500: b""})
+    vocabulary = numbered(400, 3, special={7: b"<s>"}, unused={500: b"", 6: b" "})
     assert vocabulary.id_limit == 501
     vocabulary.write(tmp_path)
     again = Vocabulary.read(tmp_path)
     assert again.ids is not None
     assert again.ids.tolist() == vocabulary.ids.tolist()  # type: ignore[union-attr]
-    assert again.special == vocabulary.special
+    assert (again.special, again.unused) == (vocabulary.special, vocabulary.unused)
     Vocabulary(BYTES).write(tmp_path)
     assert Vocabulary.read(tmp_path).ids is None
     assert Vocabulary.read(tmp_path).special == {}

@@ -188,7 +188,7 @@ def test_tokens_that_contain_an_added_one_are_special() -> None:
     ids = values["model"]["vocab"]
     doubled = ids["\u0120\u0120"]
     tokenizer, _ = both("phi")
-    assert tokenizer.vocabulary.special[doubled] == "\u0120\u0120".encode()
+    assert tokenizer.vocabulary.unused[doubled] == b"  "
     assert tokenizer.vocabulary.added is not None
     assert tokenizer.vocabulary.added.sum() == len(RUNS)
     assert len(tokenizer) == 420 + len(RUNS) - sum(
@@ -310,7 +310,7 @@ def test_models_of_sentencepiece_become_ours(kind: str) -> None:
     assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
     of_byte = library.piece_to_id("<0x61>")
     assert tokenizer.decode([of_byte]).decode() == library.decode([of_byte]) == "a"
-    assert of_byte in tokenizer.vocabulary.special
+    assert of_byte in tokenizer.vocabulary.unused
     words = [tokenizer.decode(tokenizer.encode(word)) for word in ("pay", "\u4e2d")]
     assert words == [b"pay", "\u4e2d".encode()]
 

@@ -140,6 +140,23 @@ def test_of_equal_merges_the_last_counts(level: dict[str, Any], tmp_path: Path) 
         assert tokenizer.encode(text).tolist() == library_ids(values, text)
 
 
+def test_tokens_that_no_merge_makes_are_unused(level: dict[str, Any], tmp_path: Path) -> None:
+    """Merges of such tokens never apply; with another segmentation they are tokens."""
+    values = deepcopy(level)
+    values["model"]["vocab"] |= {"xyz": 420, "xyzq": 421}
+    values["model"]["merges"].append(["xyz", "q"])
+    path = made.written(tmp_path / "tokenizer.json", values)
+    tokenizer = read(path, "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    assert (len(tokenizer), tokenizer.id_limit) == (420, 422)
+    assert (tokenizer.vocabulary.unused, tokenizer.vocabulary.special) == ({420: b"xyz", 421: b"xyzq"}, {})
+    tokenizer.save(tmp_path / "saved")
+    for one in (tokenizer, Tokenizer.load(tmp_path / "saved")):
+        assert one.encode("xyzq").tolist() == library_ids(values, "xyzq")
+        assert one.decode([420, 421]) == b"xyzxyzq"
+    assert len(read(path, "tokenizer_json", segmentation="greedy")) == 422
+
+
 def test_unigram_over_bytes_becomes_ours(tmp_path: Path) -> None:
     values = made.byte_unigram()
     tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")

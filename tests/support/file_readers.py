@@ -94,7 +94,7 @@ def vocabulary() -> Vocabulary:
 
 def _numbered() -> Vocabulary:
     """Return a vocabulary with explicit ids."""
-    return Vocabulary(BYTES, ids=np.arange(300, 44, -1, dtype=np.int32), special={3: b"<s>", 999: b""})
+    return Vocabulary(BYTES, ids=np.arange(300, 44, -1, dtype=np.int32), special={3: b"<s>"}, unused={999: b" "})
 
 
 def _written(name: str, content: bytes | str) -> Callable[[Path], object]:
@@ -324,7 +324,7 @@ READERS: dict[str, Reader] = {
     },
     **{
         f"vocabulary {name}": Reader(name, lambda folder: _numbered().write(folder), Vocabulary.read)
-        for name in ("ids.txt", "special_ids.tsv")
+        for name in ("ids.txt", "special_ids.tsv", "unused_ids.tsv")
     },
     **{
         f"tokenizer {name}": Reader(name, lambda folder: _merging().save(folder), Tokenizer.load)

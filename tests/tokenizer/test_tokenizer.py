@@ -19,9 +19,8 @@ from tests.conftest import ODD, TOPICS
 from tests.support.fake_results import drawn_examples_drawn as examples
 from tests.support.fake_results import some
 from tests.support.pipeline import combinations
+from tests.support.small_vocabularies import vocabulary
 from tests.support.texts import OPTIONS
-from tokbench.candidates.running_text import Documents
-from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import constructions
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.errors import TokbenchError
@@ -35,38 +34,10 @@ from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import as_bytes
 from tokbench.vocabulary import BYTES, Vocabulary, write_tokens
 
-SIZE = 900
-QUICK: dict[str, dict[str, Any]] = {
-    "unigram": {"seed_size": 5000},
-    "sage": {"dimensions": 8, "epochs": 1},
-    "convextok": {"max_token_bytes": 8, "steps": 20},
-    "toast": {"steps": 20},
-}
-"""Options that make a method quick on a small text."""
 COMBINATIONS = combinations()
 SCHEMES = [*KERNEL_SCHEMES, pretokenization_of({"method": "sequence", **OPTIONS["sequence"]}).text]
 SPECIAL = [b"<|endoftext|>", b"<|padding|>", "\u203f".encode(), "Ġ".encode(), b"##", b"[UNK]", b"\x00"]
 """Strings that mean something to some tokenizer, and must be plain text to ours."""
-
-
-@cache
-def vocabulary(method: str, scheme: str, scores: Path) -> Vocabulary:
-    """A small vocabulary by one method; built once a scheme. The file of scores has the documents, too."""
-    construction = constructions[method]
-    source: Any
-    match construction.source:
-        case "counts":
-            source = count_pretokens([*TOPICS[:3], ODD], scheme)
-        case "scores":
-            source = ScoredDocuments((scores,), scheme)
-        case "documents":
-            source = Documents((scores,), scheme)
-    options = construction.options(**QUICK.get(method, {}))
-    size, extra = SIZE, {}
-    if construction.initial:
-        size, extra = 600, {"initial": vocabulary("ngram", scheme, scores)}
-    built: Vocabulary = construction.function(source, size, options, seed=0, threads=1, **extra)
-    return built
 
 
 @cache

@@ -67,6 +67,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         "events_file": "events.tsv",
         "ids_file": "ids.txt",
         "special_ids_file": "special_ids.tsv",
+        "unused_ids_file": "unused_ids.tsv",
         "substring_counts_file": "substring_counts.tsv",
         "tuples_file": "tuples.tsv",
         "supermerges_file": "supermerges.tsv",

@@ -176,9 +176,10 @@ def notes(experiment: Experiment) -> Iterator[str]:
         ("suites", experiment.suites, [name for run in runs for name in run.suites]),
         ("translation_models", experiment.translation_models, [name for run in translations for name in run.models]),
     ]
-    for section, entries, used in sections:
+    for section, entries, names in sections:
+        used = set(names)
         yield from _equal(section, entries)
-        yield from (f"{section}.{name}: nothing uses it" for name in entries if name not in set(used))
+        yield from (f"{section}.{name}: nothing uses it" for name in entries if name not in used)
 
 
 def _equal(section: str, entries: Mapping[str, Any]) -> Iterator[str]:

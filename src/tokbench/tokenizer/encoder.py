@@ -430,9 +430,9 @@ class TokenBytes:
     def _flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]]:
         """Concatenated bytes of all tokens, and for each id the start and the length, -1 for a gap."""
         data, offsets = self._vocabulary.flat()
-        ids, special = self._vocabulary.ids, self._vocabulary.special
-        used = np.arange(self.id_limit) if ids is None else np.concatenate([ids, np.array([*special], ids.dtype)])
-        others = [] if ids is None else [*special.values()]
+        ids, named = self._vocabulary.ids, {**self._vocabulary.special, **self._vocabulary.unused}
+        used = np.arange(self.id_limit) if ids is None else np.concatenate([ids, np.array([*named], ids.dtype)])
+        others = [] if ids is None else [*named.values()]
         ends = offsets[-1] + np.cumsum([len(token) for token in others], dtype=np.int64)
         borders = np.concatenate([offsets, ends])
         starts = np.zeros(self.id_limit, np.int64)

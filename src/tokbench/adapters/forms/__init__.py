@@ -5,7 +5,7 @@ decompressed and read up to a size limit. Special tokens may be passed for files
 """
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
@@ -115,6 +115,21 @@ class ParsedTokenizer:
     tokens: int = 0
     ids: int = 0
     told: Sequence[str] = ()
+
+
+def other_ids(
+    ids: Iterable[int], special: Mapping[int, bytes], unused: Mapping[int, bytes]
+) -> dict[str, dict[int, bytes]]:
+    """Return ``special`` and ``unused`` of a vocabulary, ordered by id, without the ids of its tokens.
+
+    Args:
+        ids: ids of the tokens.
+        special: names of special tokens by id.
+        unused: bytes of ids that no text gives.
+    """
+    taken = set(ids)
+    named = {number: special[number] for number in sorted(special.keys() - taken)}
+    return {"special": named, "unused": {number: unused[number] for number in sorted(unused.keys() - taken - {*named})}}
 
 
 def marks_told(number: int, kind: str) -> str:

@@ -6,14 +6,14 @@ that pre-tokens exist, equal ones are segmented once, and the ids are the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.forms import NativeTokenizer, NotNativeError
+from tokbench.adapters.forms import NativeTokenizer, NotNativeError, other_ids
 from tokbench.adapters.forms.folder_settings import BYTE, AddedTokenSettings
-from tokbench.adapters.forms.kept_tokens import contains_any, kept_pattern, kept_tokens
+from tokbench.adapters.forms.kept_tokens import containing, kept_pattern, kept_tokens
 from tokbench.errors import shortened
 from tokbench.pretokenization import pretokenization_of
 from tokbench.vocabulary import Vocabulary
@@ -35,7 +35,7 @@ class CharacterTokens:
 
     Attributes:
         ids: Id of each token. A byte that is also a character has the character's id.
-        unused: Ids that no text gives, with their names; that of a byte is the byte, as decoding returns it.
+        unused: Ids that no text gives, with the bytes that decoding returns.
 
     Raises:
         NotNativeError: A byte is missing, or no token is a space.
@@ -49,10 +49,11 @@ class CharacterTokens:
         self.spaced = spaced
         self.ids: dict[bytes, int] = {}
         self.unused: dict[int, bytes] = {}
+        contains = containing(kept)
         for number, spelt in pieces.items():
             token = self.token(spelt)
-            if token is None or (contains_any(token, kept) and kept.get(token) != number):
-                self.unused[number] = spelt.encode()
+            if token is None or (contains(token) and kept.get(token) != number):
+                self.unused[number] = spelt.encode() if token is None else token
             else:
                 self.ids[token] = number
         if spaced and b" " not in self.ids:
@@ -79,9 +80,28 @@ class CharacterTokens:
         ids: NDArray[np.int32] = np.array([self.ids[token] for token in tokens], np.int32)
         if len(set(self.ids.values())) < len(ids):
             raise NotNativeError("some of its tokens have one id")
-        rest = {number: name for number, name in {**self.unused, **special}.items() if number not in set(ids.tolist())}
         added = np.array([token in kept for token in tokens], np.bool_) if kept else None
-        return Vocabulary(tuple(tokens), ids=ids, special=dict(sorted(rest.items())), added=added, **more)
+        return Vocabulary(tuple(tokens), ids=ids, added=added, **other_ids(ids.tolist(), special, self.unused), **more)
+
+
+Part = TypeVar("Part", str, bytes)
+
+
+def reachable(merges: Iterable[tuple[Part, Part]], alphabet: Iterable[Part]) -> set[Part]:
+    """Return an alphabet and the tokens that merges can make from it, in any order."""
+    made = set(alphabet)
+    waiting: dict[Part, list[tuple[Part, Part]]] = {}
+    for pair in merges:
+        stack = [pair]
+        while stack:
+            left, right = stack.pop()
+            missing = left if left not in made else right
+            if missing not in made:
+                waiting.setdefault(missing, []).append((left, right))
+            elif left + right not in made:
+                made.add(left + right)
+                stack += waiting.pop(left + right, [])
+    return made
 
 
 def cut_between(tokens: Iterable[bytes], kept: Mapping[bytes, int]) -> str | dict[str, Any]:
@@ -134,11 +154,15 @@ def native_characters(
     if name := next((part for pair in pairs for part in (*pair, "".join(pair)) if BYTE.fullmatch(part)), None):
         raise NotNativeError(f"a merge has {name}, the name of a byte")
     spelt = [tuple(map(tokens.token, (*pair, "".join(pair)))) for pair in pairs]
-    rows = [row for row in spelt if None not in row and not contains_any(row[2] or b"", kept)]
-    made = {row[2] for row in rows}
-    longer = [token for token in tokens.ids if len(token.decode("utf-8", "replace")) > 1]
-    tokens.without(token for token in longer if token not in made and token not in kept)
-    setting = "metaspace" if cut is not None and _splits(cut) else cut_between(filter(None, made), kept)
+    contains = containing(kept)
+    rows = [row for row in spelt if None not in row and not contains(row[2] or b"")]
+    if segmentation is None:
+        longer = {token for token in tokens.ids if len(token.decode("utf-8", "replace")) > 1}
+        made = reachable([(row[0] or b"", row[1] or b"") for row in rows], tokens.ids.keys() - longer)
+        rows = [row for row in rows if made.issuperset(row)]
+        tokens.without(longer - made - kept.keys())
+    joined = (row[2] for row in rows)
+    setting = "metaspace" if cut is not None and _splits(cut) else cut_between(filter(None, joined), kept)
     vocabulary = tokens.vocabulary(added.special, kept)
     places = {token: place for place, token in enumerate(vocabulary.tokens)}
     merges = np.array([[places[part or b""] for part in row] for row in rows], np.int32).reshape(-1, 3)

@@ -4,7 +4,7 @@
 rest of the text never contains one, and no token that contains one is ever used for it. Such tokens become special ids.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tokbench.adapters.forms import NotNativeError
@@ -48,19 +48,26 @@ def kept_tokens(entries: Sequence[Mapping[str, Any]], added: AddedTokenSettings,
     if len({bool(entry.get("normalized", not entry.get("special"))) for entry in kept}) > 1:
         raise NotNativeError("some added tokens are cut out of a text before others")
     others = [entry["content"] for entry in entries if entry["content"] not in contents]
-    if overlap := next((one for one in contents for other in others if _overlap(one, other)), None):
+    if (overlap := _overlapping(contents, others)) is not None:
         raise NotNativeError(f"the added token '{shortened(overlap)}' overlaps a special token")
     return {content.encode(): number for content, number in contents.items()}
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Return whether a text may contain two strings that share characters."""
-    ends = (
-        (first[-size:], second[:size])
-        for first, second in ((one, other), (other, one))
-        for size in range(1, min(len(one), len(other)) + 1)
-    )
-    return one in other or other in one or any(end == start for end, start in ends)
+def _overlapping(contents: Iterable[str], others: Iterable[str]) -> str | None:
+    """Return a content that may share characters with another string in a text, None if there is none."""
+    others = frozenset(others)
+    starts = {other[:size] for other in others for size in range(1, len(other) + 1)}
+    ends = {other[start:] for other in others for start in range(len(other))}
+    within = {part for other in others for part in _parts(other)}
+    for content in contents:
+        shared = any(content[size:] in starts or content[: size + 1] in ends for size in range(len(content)))
+        if shared or content in within or not others.isdisjoint(_parts(content)):
+            return content
+    return None
+
+
+def _parts(text: str) -> Iterator[str]:
+    return (text[start:end] for start in range(len(text)) for end in range(start + 1, len(text) + 1))
 
 
 def kept_pattern(contents: Iterable[str]) -> TranslatedPattern:
@@ -81,6 +88,22 @@ def kept_pattern(contents: Iterable[str]) -> TranslatedPattern:
     return translated("|".join(parts), ONIGURUMA)
 
 
-def contains_any(token: bytes, contents: Iterable[bytes]) -> bool:
-    """Return whether a token contains an added token, so that no text but the added token itself gives it."""
-    return any(content in token for content in contents)
+def containing(contents: Iterable[bytes]) -> Callable[[bytes], bool]:
+    """Return the condition that a token contains an added token, so that no text but the added token itself gives it.
+
+    Contents are found by their first byte and their length: a file may have thousands.
+    """
+    known = frozenset(contents)
+    lengths: dict[int, set[int]] = {}
+    for content in known:
+        lengths.setdefault(content[0], set()).add(len(content))
+
+    def contains(token: bytes) -> bool:
+        return any(
+            token[start : start + length] in known
+            for start, first in enumerate(token)
+            if first in lengths
+            for length in lengths[first]
+        )
+
+    return contains

@@ -263,7 +263,8 @@ def _piece_ids(
             )
         values = parse_json(read_bounded(file), str(file), remedy=REMEDY)
         ids = ids_by_name(spelt, values, kinds.index(UNKNOWN), str(file))
-        special = {number: name for name, number in values.items() if number not in set(ids)}
+        taken = set(ids)
+        special = {number: name for name, number in values.items() if number not in taken}
         return ids, {one: name.encode() for one, name in special.items()}, file.name
     return [*range(len(names))], {}, ""
 

@@ -16,9 +16,10 @@ from tokbench.adapters.forms import (
     ParsedTokenizer,
     ReadOptions,
     marks_told,
+    other_ids,
     read_bounded,
 )
-from tokbench.adapters.forms.character_bpe import NORMALIZERS, native_characters
+from tokbench.adapters.forms.character_bpe import NORMALIZERS, native_characters, reachable
 from tokbench.adapters.forms.folder_settings import (
     AddedTokenSettings,
     FolderSettings,
@@ -27,7 +28,7 @@ from tokbench.adapters.forms.folder_settings import (
     added_tokens,
     tokens_to_add,
 )
-from tokbench.adapters.forms.kept_tokens import contains_any, kept_pattern, kept_tokens
+from tokbench.adapters.forms.kept_tokens import containing, kept_pattern, kept_tokens
 from tokbench.adapters.forms.patterns import ONIGURUMA, TranslatedPattern, native_setting, translated
 from tokbench.adapters.forms.sentencepiece import check_charsmaps
 from tokbench.adapters.libraries import open_library
@@ -83,7 +84,10 @@ def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentat
     setting = native_setting(translations)
     _check_whole(kept, setting)
     marks = _cut(model, {*added.special, model.get("unk_id")}, setting)
-    vocabulary, method = _merging(model, added, marks, kept) if kind == "BPE" else MODELS[kind](model, added, marks)
+    if kind == "BPE":
+        vocabulary, method = _merging(model, added, marks, kept, every=segmentation is not None)
+    else:
+        vocabulary, method = MODELS[kind](model, added, marks)
     return NativeTokenizer(
         vocabulary,
         setting,
@@ -198,8 +202,9 @@ def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mappin
 
 
 def _merging(
-    model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int], kept: Mapping[bytes, int]
+    model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int], kept: Mapping[bytes, int], *, every: bool
 ) -> tuple[Vocabulary, str]:
+    """Return the vocabulary of a BPE model; with ``every``, tokens that no merge makes are not unused."""
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
             raise NotNativeError(f"its tokens have a {key}")
@@ -208,20 +213,23 @@ def _merging(
     pairs = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in model["merges"]]
     if len(set(pairs)) < len(pairs):  # Of equal pairs, the last one is used.
         pairs = list(dict.fromkeys(reversed(pairs)))[::-1]
-    unused = {
-        spelt for spelt, number in ids.items() if contains_any(_bytes(spelt) or b"", kept)
-        and kept.get(_bytes(spelt) or b"") != number
-    }  # fmt: skip
-    pairs = [pair for pair in pairs if "".join(pair) not in unused and not contains_any(_joined(pair), kept)]
+    contains = containing(kept)
+    known = {spelt: _bytes(spelt) or b"" for spelt in ids}
+    unused = {spelt for spelt, token in known.items() if contains(token) and kept.get(token) != ids[spelt]}
+    pairs = [pair for pair in pairs if "".join(pair) not in unused and not contains(_joined(pair))]
+    if not whole and not every:
+        made = reachable(pairs, (spelt for spelt, token in known.items() if len(token) == 1))
+        pairs = [pair for pair in pairs if made.issuperset(pair)]
+        unused |= known.keys() - made
     joined = {part for pair in pairs for part in (*pair, "".join(pair))}
     marks = cut if whole else added.special
-    left_out = {spelt for spelt, number in ids.items() if number in marks and spelt not in joined}
-    tokens, own, special = _spelt(ids, left_out | unused, added, kept)
+    unused |= {spelt for spelt, number in ids.items() if number in marks and spelt not in joined}
+    tokens, own, others = _spelt(ids, unused, added, kept)
     places = {token: place for place, token in enumerate(tokens)}
     of = {spelt: places[token] for spelt in joined if (token := _bytes(spelt)) is not None}
     merges = np.array([(of[left], of[right], of[left + right]) for left, right in pairs], np.int32).reshape(-1, 3)
     flags = np.array([token in kept for token in tokens], np.bool_) if kept else None
-    return _vocabulary(tokens, own, special, merges=merges, added=flags), "whole_or_merge" if whole else "merge"
+    return _vocabulary(tokens, own, others, merges=merges, added=flags), "whole_or_merge" if whole else "merge"
 
 
 def _joined(pair: Sequence[str]) -> bytes:
@@ -232,7 +240,7 @@ def _likelihood(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[in
     ids = {spelt: number for number, (spelt, _) in enumerate(model["vocab"])}
     if len(ids) < len(model["vocab"]):
         raise NotNativeError("some of its tokens stand twice")
-    tokens, own, special = _spelt(ids, {spelt for spelt, number in ids.items() if number in cut}, added)
+    tokens, own, others = _spelt(ids, {spelt for spelt, number in ids.items() if number in cut}, added)
     if model.get("unk_id") in own:
         raise NotNativeError("its unknown token spells bytes, and is one token where it stands more than once")
     from tokbench.adapters.libraries.hugging_face import scores_as_read
@@ -241,7 +249,7 @@ def _likelihood(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[in
         scores = np.array(scores_as_read(model), np.float64)
     except Exception as error:  # The library raises no subclass.
         raise NotNativeError(f"its library does not read its model ({error})") from None
-    return _vocabulary(tokens, own, special, scores=scores[own]), "likelihood"
+    return _vocabulary(tokens, own, others, scores=scores[own]), "likelihood"
 
 
 def _longest_prefix(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int]) -> tuple[Vocabulary, str]:
@@ -261,11 +269,10 @@ def _longest_prefix(model: Mapping[str, Any], added: AddedTokenSettings, cut: se
     known.sort(key=lambda one: one[2])
     for flag in {False, bool(prefix)}:
         _check_bytes({token for token, inner, _ in known if inner == flag})
-    special = {number: spelt.encode() for spelt, number in ids.items()} | dict(added.special)
     own = [number for _, _, number in known]
     flags = np.array([flag for _, flag, _ in known], np.bool_) if prefix else None
-    rest = {number: token for number, token in special.items() if number not in set(own)}
-    vocabulary = _vocabulary([token for token, _, _ in known], own, rest, continuation=flags)
+    others = other_ids(own, added.special, {number: spelt.encode() for spelt, number in ids.items()})
+    vocabulary = _vocabulary([token for token, _, _ in known], own, others, continuation=flags)
     return vocabulary, "longest_prefix" if prefix else "greedy"
 
 
@@ -274,24 +281,17 @@ MODELS: dict[str, Any] = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": 
 
 def _spelt(
     ids: Mapping[str, int], left_out: set[str], added: AddedTokenSettings, kept: Mapping[bytes, int] | None = None
-) -> tuple[list[bytes], list[int], dict[int, bytes]]:
-    """Return tokens by id, their ids, and the ids that encoding never returns, with their names."""
-    special = dict(added.special)
-    found: dict[int, bytes] = {}
-    for spelt, number in ids.items():
-        token = None if spelt in left_out else _bytes(spelt)
-        if token:
-            found[number] = token
-            special.pop(number, None)
-        else:
-            special.setdefault(number, spelt.encode())
-    found |= {number: token for token, number in (kept or {}).items()}
-    special = {number: name for number, name in special.items() if number not in found}
-    if len(found) + len(set(special) & set(ids.values())) < len(ids):
+) -> tuple[list[bytes], list[int], dict[str, dict[int, bytes]]]:
+    """Return tokens by id, their ids, and the ids that encoding never returns, see :func:`other_ids`."""
+    if len(set(ids.values())) < len(ids):
         raise NotNativeError("some of its tokens have one id")
+    spelt_bytes = {number: _bytes(spelt) for spelt, number in ids.items()}
+    found = {number: token for spelt, number in ids.items() if spelt not in left_out and (token := spelt_bytes[number])}
+    found |= {number: token for token, number in (kept or {}).items()}
     own = sorted(found)
     _check_bytes(set(found.values()))
-    return [found[one] for one in own], own, special
+    unused = {number: spelt_bytes[number] or spelt.encode() for spelt, number in ids.items()}
+    return [found[one] for one in own], own, other_ids(own, added.special, unused)
 
 
 def _bytes(spelt: str) -> bytes | None:
@@ -308,9 +308,11 @@ def _check_bytes(tokens: set[bytes]) -> None:
         raise NotNativeError(f"{len(missing)} of the 256 bytes are no tokens (first: {missing[0]:02x})")
 
 
-def _vocabulary(tokens: Sequence[bytes], own: Sequence[int], special: Mapping[int, bytes], **more: Any) -> Vocabulary:
+def _vocabulary(
+    tokens: Sequence[bytes], own: Sequence[int], others: Mapping[str, Mapping[int, bytes]], **more: Any
+) -> Vocabulary:
     ids: NDArray[np.int32] = np.array(own, np.int32)
-    return Vocabulary(tuple(tokens), ids=ids, special=dict(sorted(special.items())), **more)
+    return Vocabulary(tuple(tokens), ids=ids, **others, **more)
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
