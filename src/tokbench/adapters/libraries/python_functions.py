@@ -1,7 +1,7 @@
 """Tokenizers from Python functions of the user: the values that these may return, and one-line errors for others.
 
-A function of a file (:mod:`tokbench.adapters.libraries.python`) and one that :func:`~tokbench.adapters.load.wrap` receives have this
-one contract.
+A function of a file (:mod:`tokbench.adapters.libraries.python`) and one that :func:`~tokbench.adapters.load.wrap`
+receives have this one contract.
 """
 
 import operator
