@@ -194,6 +194,10 @@ class AdaptedTokenizer(Tokenizer):
         return True
 
     @property
+    def pretokenizer_label(self) -> str:
+        return f"{self.name}'s own"
+
+    @property
     def lossless(self) -> bool:
         """False: the library may change texts."""
         return False

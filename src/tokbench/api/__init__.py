@@ -24,7 +24,6 @@ from tokbench.pretokens import PretokenCounts, renamed
 from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import shown
-from tokbench.tokenizer.normalization import NormalisedTexts
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from tokbench.api.comparison import Comparison
     from tokbench.building import Source
     from tokbench.construction import Construction
-    from tokbench.metric.measurement import Measurement
+    from tokbench.intrinsic.texts import TextMeasures
 
 
 READ = {
@@ -186,7 +185,9 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     Returns:
         One row per number, common ones first: ``key`` (a short unique name), ``metric``, ``definition`` (which word,
         which denominator), ``value`` (null if there is none), ``n`` (number of observations) and ``reason`` (reason
-        for a missing value).
+        for a missing value). Equal in all rows: ``documents_changed`` (documents that decoding does not restore; a
+        tokenizer that loses text is not comparable with others), ``pretokenization`` and ``size`` (nominal; null if
+        unknown).
 
     Raises:
         TokbenchError: not a tokenizer, not a text, counts under another pre-tokenization, an unknown family or
@@ -202,68 +203,58 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     """
     import polars as pl
 
+    from tokbench.intrinsic.documents import measure_texts
+    from tokbench.intrinsic.texts import measure_read_texts
     from tokbench.metric.keys import keyed
 
     tokenizer_of("measure", tokenizer)
-    families, of_documents = _families(options)
-    given = texts if isinstance(texts, PretokenCounts) else None
-    documents = [] if isinstance(texts, PretokenCounts) else [*texts_of("measure", texts)]
-    if given is not None and of_documents:
-        raise TokbenchError(f"{next(iter(of_documents))}: a metric of documents; pass texts, not counts")
-    if tokenizer.segments_documents:
-        rows = _measured_on_documents(tokenizer, documents if given is None else given, families)
+    families = _families(options)
+    if isinstance(texts, PretokenCounts):
+        measured = _measured_counts(tokenizer, texts, families)
     else:
-        from tokbench.intrinsic.tokenizer import measure as measured
-
-        if given is not None and tokenizer.normalization:
-            raise TokbenchError(f"measure: {tokenizer.name} normalises texts; pass texts, not counts")
-        counts = _counted(tokenizer, documents) if given is None else given
-        _check_scheme(tokenizer, counts)
-        rows = measured(tokenizer, counts, families=families, nominal_size=tokenizer.nominal_size)
-    if given is None:
-        from tokbench.intrinsic.documents import measure_texts
-
-        read = [("", text) for text in documents]
-        rows = [*rows, *(row for _, row in measure_texts(tokenizer, lambda: read, families=of_documents))]
+        documents = [("", text) for text in texts_of("measure", texts)]
+        measured = measure_read_texts(tokenizer, documents, families=families)
+        measured.rows.extend(measure_texts(tokenizer, lambda: documents, families=families))
     kinds = {"key": pl.String, "metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64}
-    keys = [{"key": key, **asdict(row)} for key, row in keyed(list(rows))]
-    return pl.DataFrame(keys, schema=kinds | {"reason": pl.String})
+    kinds |= {"reason": pl.String, "documents_changed": pl.Int64, "pretokenization": pl.String, "size": pl.Int64}
+    of_all = {
+        "documents_changed": measured.loss["documents_changed"] if measured.loss else 0,
+        "pretokenization": tokenizer.pretokenizer_label,
+        "size": tokenizer.nominal_size or None,
+    }
+    keys = keyed([row for _, row in measured.rows])
+    return pl.DataFrame([{"key": key, **asdict(row), **of_all} for key, row in keys], schema=kinds)
 
 
-def _counted(tokenizer: Tokenizer, documents: list[bytes]) -> PretokenCounts:
-    """Count the pre-tokens of documents as the tokenizer normalises them, with the bytes of the original texts."""
-    if not tokenizer.normalization:
-        return count_pretokens(documents, tokenizer.pretokenization)
-    normalised = NormalisedTexts((("", text) for text in documents), tokenizer.normalization)
-    counts = count_pretokens((text for _, text in normalised), tokenizer.pretokenization)
-    return normalised.measured({"": counts})[""]
-
-
-def _families(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options of every metric of a text, and those that are given of metrics of documents, by family."""
-    from tokbench.metric import families_of, metrics
+def _families(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the metrics of texts and of documents that are given, by family."""
+    from tokbench.metric import metrics
     from tokbench.options import validated
 
-    families: dict[str, Any] = {method.name: method.defaults() for method in families_of("text")}
-    of_documents: dict[str, Any] = {}
+    families: dict[str, Any] = {}
     for name, values in options.items():
         if metrics[name].of not in ("text", "documents"):
             seen = metrics[name].of.replace("_", " ")
             raise TokbenchError(f"{name}: a metric of {seen}; measure accepts only metrics of a text; leave it out")
-        chosen = families if metrics[name].of == "text" else of_documents
-        chosen[name] = validated(values, metrics[name].options, name)
-    return families, of_documents
+        families[name] = validated(values, metrics[name].options, name)
+    return families
 
 
-def _measured_on_documents(tokenizer: Tokenizer, texts: Any, families: Mapping[str, Any]) -> "list[Measurement]":
-    from tokbench.intrinsic.tokenizer import measure_documents
+def _measured_counts(tokenizer: Tokenizer, counts: PretokenCounts, families: Mapping[str, Any]) -> "TextMeasures":
+    """Measure a tokenizer on counts, where these suffice."""
+    from tokbench.intrinsic.texts import measure_counted_text
+    from tokbench.metric import metrics
 
-    if isinstance(texts, PretokenCounts):
+    if of_documents := [name for name in families if metrics[name].of == "documents"]:
+        raise TokbenchError(f"{of_documents[0]}: a metric of documents; pass texts, not counts")
+    if tokenizer.segments_documents:
         library = tokenizer.library_name
         way = f"works through {library}" if library else "has tokens that may cross pre-tokens"
         raise TokbenchError(f"measure: {tokenizer.name} {way}; pass texts, not counts")
-    documents = (("", text) for text in texts_of("measure", texts))
-    return [row for _, row in measure_documents(tokenizer, documents, families=families)]
+    if tokenizer.normalization:
+        raise TokbenchError(f"measure: {tokenizer.name} normalises texts; pass texts, not counts")
+    _check_scheme(tokenizer, counts)
+    return measure_counted_text(tokenizer, {"": counts}, families=families)
 
 
 def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) -> "Comparison":

@@ -263,6 +263,9 @@ def ngram_bits(
 
     Returns:
         One row for each number of training bytes and each order: ``training_bytes``, ``order``, ``bits_per_byte``.
+        Equal in all rows: ``bytes_lost`` (upper bound on the bytes of ``test`` that decoding does not restore; a
+        tokenizer that loses text predicts less of it, and its bits are not comparable with those of others),
+        ``pretokenization`` and ``size`` (nominal).
 
     Raises:
         TokbenchError: not a tokenizer, a text is empty, or it has fewer bytes than ``training_bytes``.
@@ -270,8 +273,8 @@ def ngram_bits(
     Examples:
         >>> bpe = tokbench.build("bpe", tokbench.count("the cat sat on the mat"), 260)
         >>> bits = tokbench.ngram_bits(bpe, "the cat sat on the mat " * 10, "the mat sat on the cat", order=2)
-        >>> bits.columns
-        ['training_bytes', 'order', 'bits_per_byte']
+        >>> bits["order"].to_list(), bits["bytes_lost"].to_list()
+        ([1, 2, 1, 2], [0, 0, 0, 0])
     """
     import polars as pl
 
@@ -291,8 +294,15 @@ def ngram_bits(
         order=whole_argument("order", order, 1, HIGHEST_NGRAM_ORDER),
         training_bytes=training_bytes,
     )
-    kinds = {"training_bytes": pl.Int64, "order": pl.Int64, "bits_per_byte": pl.Float64}
-    return pl.DataFrame([{name: model[name] for name in kinds} for model in result["models"]], schema=kinds)
+    kinds = {"training_bytes": pl.Int64, "order": pl.Int64, "bits_per_byte": pl.Float64, "bytes_lost": pl.Int64}
+    schema = {**kinds, "pretokenization": pl.String, "size": pl.Int64}
+    of_all = {
+        "bytes_lost": sum(document.get("bytes_lost", 0) for document in result["documents"]),
+        "pretokenization": result["pretokenization"],
+        "size": result["size"],
+    }
+    rows = [{name: (model | of_all)[name] for name in schema} for model in result["models"]]
+    return pl.DataFrame(rows, schema=schema)
 
 
 def _numbered(texts: Texts) -> Iterator[Document]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tokbench.adapters.open import ImportOptions
     from tokbench.intrinsic.tokenizer import ByLanguage
     from tokbench.options import Options
+    from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
 
 
@@ -81,11 +82,10 @@ def measure_command(
     documents that are not restored. If it needs more than --memory, it stops with one line before it starts.
     """
     from tokbench.adapters.open import is_ours, open_tokenizer
-    from tokbench.intrinsic.tokenizer import measure_text
+    from tokbench.intrinsic.texts import measure_counted_text, measure_read_texts
     from tokbench.pretokens.external_count import count_texts
-    from tokbench.pretokens.files import all_languages, check_stage, read_languages
+    from tokbench.pretokens.files import all_languages, check_stage
     from tokbench.tokenizer import Tokenizer
-    from tokbench.tokenizer.normalization import NormalisedTexts
 
     if (counts is None) == (not documents):
         raise TokbenchError("measure: no text, or two; pass --counts or --documents, such as --documents text.txt")
@@ -103,51 +103,48 @@ def measure_command(
             rows = _of_documents(tokenizer, documents, fields, given, divisor)
         write_measurements(tokenizer, rows, variant, corpus, output)
         return
-    texts = _texts(documents, fields)
-    if tokenizer.segments_documents:
-        from tokbench.adapters.loss import LossCounter
-        from tokbench.intrinsic.tokenizer import measure_documents
-
-        if counts is not None:
-            way = f"works through {tokenizer.library_name} and has no pre-tokens" if tokenizer.library_name else CROSSES
-            raise TokbenchError(f"{folder}: {way}; pass --documents")
-        watched = None if tokenizer.lossless else LossCounter(tokenizer)
-        with progress("measure"):
-            found = measure_documents(
-                tokenizer, texts, families=given, encode=watched.encode_spans if watched else None
-            )
-            found += [] if only_counts else _of_documents(tokenizer, documents, fields, given, divisor)
-        write_measurements(tokenizer, found, variant, corpus, output, watched.record if watched else None)
-        return
-    normalised = NormalisedTexts(texts, tokenizer.normalization) if tokenizer.normalization else None
-    if counts is not None and normalised is not None:
+    if counts is not None and tokenizer.segments_documents:
+        way = f"works through {tokenizer.library_name} and has no pre-tokens" if tokenizer.library_name else CROSSES
+        raise TokbenchError(f"{folder}: {way}; pass --documents")
+    if counts is not None and tokenizer.normalization:
         raise TokbenchError(f"{folder}: normalises texts, so counts of pre-tokens lack their bytes; pass --documents")
-    if counts is None:
-        check = partial(check_stage, "measure", megabytes=megabytes)
-        with progress("measure"):
-            by_language = count_texts(normalised or texts, tokenizer.scheme, megabytes, output or "-", check)
-        if normalised is not None:
-            by_language = normalised.measured(by_language)
-    else:
-        check_stage("measure", counts, megabytes)
-        by_language = read_languages(counts)
-    pretokens = all_languages(by_language)
     words = None
-    if reference is not None:
-        check_stage("measure", reference, megabytes)
-        words = all_languages(read_languages(reference))
-    for file, read in ((counts, pretokens), (reference, words)):
-        if read is not None and read.scheme not in (None, tokenizer.pretokenization):
-            raise TokbenchError(
-                f"{file}: counted with '{read.scheme}', but {folder} uses '{tokenizer.pretokenization}'; "
-                f"count with {FLAG} {quote(tokenizer.pretokenization)}"
-            )
+    if reference is not None and not tokenizer.segments_documents:
+        words = all_languages(_read_counts(reference, tokenizer, folder, megabytes))
     with progress("measure"):
-        rows = measure_text(
-            tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size, reference=words
-        )
+        if counts is None:
+            check = partial(check_stage, "measure", megabytes=megabytes)
+            measured = measure_read_texts(
+                tokenizer,
+                _texts(documents, fields),
+                families=given,
+                count=lambda texts: count_texts(texts, tokenizer.scheme, megabytes, output or "-", check),
+                reference=words,
+            )
+        else:
+            by_language = _read_counts(counts, tokenizer, folder, megabytes)
+            measured = measure_counted_text(tokenizer, by_language, families=given, reference=words)
+        rows = measured.rows
         rows += [] if only_counts else _of_documents(tokenizer, documents, fields, given, divisor)
-    write_measurements(tokenizer, rows, variant, corpus, output, normalised.record if normalised else None)
+    write_measurements(tokenizer, rows, variant, corpus, output, measured.loss)
+
+
+def _read_counts(file: str, tokenizer: "Tokenizer", folder: str, megabytes: int | None) -> "dict[str, PretokenCounts]":
+    """Return the pre-token counts of each language of a text.
+
+    Raises:
+        TokbenchError: they are of another pre-tokenization than the tokenizer's.
+    """
+    from tokbench.pretokens.files import all_languages, check_stage, read_languages
+
+    check_stage("measure", file, megabytes)
+    by_language = read_languages(file)
+    if (scheme := all_languages(by_language).scheme) not in (None, tokenizer.pretokenization):
+        raise TokbenchError(
+            f"{file}: counted with '{scheme}', but {folder} uses '{tokenizer.pretokenization}'; "
+            f"count with {FLAG} {quote(tokenizer.pretokenization)}"
+        )
+    return by_language
 
 
 def _of_documents(
@@ -376,7 +373,15 @@ def write_measurements(
     """
     from tokbench.intrinsic.tokenizer import record_of
 
-    result = record_of(tokenizer.name, tokenizer.nominal_size, rows, variant=variant, corpus=corpus, loss=loss)
+    result = record_of(
+        tokenizer.name,
+        tokenizer.nominal_size,
+        rows,
+        variant=variant,
+        corpus=corpus,
+        pretokenization=tokenizer.pretokenizer_label,
+        loss=loss,
+    )
     if output is None:
         if sys.stdout.isatty():
             result["measurements"] = _keyed(rows)

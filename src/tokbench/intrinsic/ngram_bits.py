@@ -332,7 +332,7 @@ def tokenizer_ngram_bits(
         allowed: see :func:`ngram_bits`.
 
     Returns:
-        ``variant``, ``size`` and ``corpus``, and the items of :func:`ngram_bits`.
+        ``variant``, ``size``, ``corpus`` and ``pretokenization``, and the items of :func:`ngram_bits`.
     """
     found = ngram_bits(
         encode,
@@ -345,4 +345,5 @@ def tokenizer_ngram_bits(
         ids=tokenizer.id_limit,
         lost=None if tokenizer.lossless else tokenizer.bytes_lost,
     )
-    return {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus, **found}
+    head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
+    return {**head, "pretokenization": tokenizer.pretokenizer_label, **found}

@@ -190,6 +190,7 @@ def record_of(
     *,
     variant: str | None = None,
     corpus: str = "",
+    pretokenization: str,
     loss: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Return measurements of a tokenizer as a JSON object.
@@ -200,12 +201,14 @@ def record_of(
         rows: the measurements.
         variant: name in the tables (default: ``name``).
         corpus: name of the corpus (default: empty).
+        pretokenization: label of the tokenizer's pre-tokenizer.
         loss: counts of lost text, for a tokenizer that may be lossy (default: None).
     """
     return {
         "variant": variant or name,
         "size": size,
         "corpus": corpus,
+        "pretokenization": pretokenization,
         **({} if loss is None else {"loss": loss}),
         "measurements": [{"language": language, **asdict(row)} for language, row in rows],
     }

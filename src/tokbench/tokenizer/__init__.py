@@ -175,6 +175,11 @@ class Tokenizer:
         return segmentations[self.segmentation].segments_documents
 
     @property
+    def pretokenizer_label(self) -> str:
+        """Name of the pre-tokenizer for tables; a tokenizer that works through a library has its own."""
+        return self.scheme.label
+
+    @property
     def lossless(self) -> bool:
         """True if decoding returns every text byte for byte; False for a tokenizer that normalises texts."""
         return not self.normalization
