@@ -391,7 +391,7 @@ def test_check_and_show_of_wrapped_functions() -> None:
     ids = library.wrap(lambda text: [*text.encode()], name="bytes")
     for call in (library.check, lambda tokenizer: library.show(tokenizer, "cat")):
         with pytest.raises(
-            TokbenchError, match=r"bytes has no decode; pass one, as in tokbench.wrap\(encode, decode\)"
+            TokbenchError, match=r"bytes: has no decode; pass one, as in tokbench.wrap\(encode, decode\)"
         ):
             call(ids)
     assert len(library.show(library.wrap(lambda text: [*text.encode()], bytes), "cat").cuts[0].tokens) == 3

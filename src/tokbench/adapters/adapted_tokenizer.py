@@ -210,6 +210,10 @@ class AdaptedTokenizer(Tokenizer):
     def can_decode(self) -> bool:
         return bool(getattr(self.library, "can_decode", True))
 
+    def require_decode(self) -> None:
+        if not self.can_decode:
+            raise TokbenchError(getattr(self.library, "no_decode", f"{self.name}: has no decode"))
+
     @property
     def decode_limit(self) -> int:
         """Ids that are decoded are below this number."""

@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.adapters.load import WrappedTokenizer
 from tokbench.api.texts import Texts, texts_of, tokenizer_of
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError, unknown
@@ -98,16 +97,22 @@ def check(tokenizer: Tokenizer, documents: Texts = (), *, limit: int = MAX_CHECK
     from tokbench.inspection.checks import run
     from tokbench.inspection.checks.subject import TokenizerUnderTest
 
-    _with_decode("check", tokenizer_of("check", tokenizer))
+    _decoding("check", tokenizer)
     texts = [*islice(texts_of("check", documents), whole_argument("limit", limit, 0, LARGEST_BYTES))]
     return Checks(tokenizer, run.checked(TokenizerUnderTest(tokenizer, None, texts)))
 
 
-def _with_decode(call: str, tokenizer: Tokenizer) -> Tokenizer:
-    """Reject a function that returns ids and has no ``decode``."""
-    if not tokenizer.can_decode:
-        how = "pass one, as in tokbench.wrap(encode, decode)" if isinstance(tokenizer, WrappedTokenizer) else "add one"
-        raise TokbenchError(f"{call}: {tokenizer.name} has no decode; {how}")
+def _decoding(call: str, value: Any) -> Tokenizer:
+    """Return the value if it is a tokenizer that decodes.
+
+    Raises:
+        TokbenchError: it is not.
+    """
+    tokenizer = tokenizer_of(call, value)
+    try:
+        tokenizer.require_decode()
+    except TokbenchError as error:
+        raise TokbenchError(f"{call}: {error}") from None
     return tokenizer
 
 
@@ -180,7 +185,7 @@ def show(tokenizers: Tokenizer | Iterable[Tokenizer], text: str | bytes) -> Cuts
     several = [tokenizers] if isinstance(tokenizers, Tokenizer) else tokenizers
     if isinstance(several, str | Mapping) or not isinstance(several, Iterable):
         raise TokbenchError(f"show: {shown(tokenizers)} is not a tokenizer; pass one, or several in a list")
-    opened = [_with_decode("show", tokenizer_of("show", tokenizer)) for tokenizer in several]
+    opened = [_decoding("show", tokenizer) for tokenizer in several]
     if not opened:
         raise TokbenchError("show: pass a tokenizer")
     if isinstance(text, str) and len(text) < WIDTH and Path(text).is_file():
@@ -255,7 +260,7 @@ def ngram_bits(
     """Return the bits per byte of a text under token n-gram models.
 
     Args:
-        tokenizer: the tokenizer. A wrapped function needs its ``decode`` and ``size``.
+        tokenizer: the tokenizer. A wrapped function needs its ``size``; without ``decode``, all bytes are lost.
         train: texts to train the models on, as in :func:`count`.
         test: other texts to test them on.
         order: highest order of the models (default and maximum: 5).
@@ -283,8 +288,6 @@ def ngram_bits(
 
     if not tokenizer_of("ngram_bits", tokenizer).nominal_size:
         raise TokbenchError(f"ngram_bits: {tokenizer.name}: vocabulary size not known; pass size to tokbench.wrap")
-    if not tokenizer.lossless:
-        _with_decode("ngram_bits", tokenizer)
     training, tested = ([*_numbered(texts)] for texts in (train, test))
     result = tokenizer_ngram_bits(
         tokenizer,

@@ -70,8 +70,7 @@ def check_command(
     exit_status.describe_task(f"check {path}")
     documents = _documents([*named, *files], limit, fields)
     tokenizer = open_tokenizer(path, reading)
-    if not tokenizer.can_decode:
-        raise TokbenchError(f"{path}: has no decode, which the checks need; name an object that has one")
+    tokenizer.require_decode()
     subject = TokenizerUnderTest(tokenizer, Path(path) if is_ours(Path(path)) else None, documents)
     done = run.checked(subject)
     if as_json:

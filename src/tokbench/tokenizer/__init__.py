@@ -189,6 +189,13 @@ class Tokenizer:
         """Whether :meth:`decode` works. False for functions of the user without a ``decode``."""
         return True
 
+    def require_decode(self) -> None:
+        """Raise an error if :meth:`decode` does not work.
+
+        Raises:
+            TokbenchError: it does not; the message names the remedy.
+        """
+
     def restored(self, ids: NDArray[np.int32]) -> bytes:
         """Return the decoded ids; nothing if the tokenizer cannot decode."""
         return self.decode(ids) if self.can_decode else b""

@@ -66,6 +66,7 @@ class PythonTokenizer:
         vocab_size: number of ids; None if not known.
         ids: ids are below this number.
         names: pieces with an id, in the order of their ids.
+        no_decode: error for a missing ``decode``.
 
     Args:
         place: name of the functions in messages.
@@ -74,7 +75,7 @@ class PythonTokenizer:
         vocab_size: number of ids. Default: not known.
         ids: the number of ids, if ``vocab_size`` is not known. Default: the largest that Tokbench allows.
         pieces: pieces that already have an id. Default: ``encode`` may not return pieces.
-        remedy: completes the error for a missing ``decode``.
+        remedy: end of the error for a missing ``decode``.
     """
 
     unknown = None
@@ -95,7 +96,8 @@ class PythonTokenizer:
         self.names = list(pieces or ())
         self._numbers = {piece: index for index, piece in enumerate(self.names)}
         self._encode, self._decode = encode, decode
-        self._numbers_pieces, self._ids_of_import, self._remedy = pieces is not None, ids is not None, remedy
+        self._numbers_pieces, self._ids_of_import = pieces is not None, ids is not None
+        self.no_decode = f"{place}: has no decode; {remedy}"
         self._lock = threading.RLock()
 
     @property
@@ -163,7 +165,7 @@ class PythonTokenizer:
             KeyError: no piece has the id.
         """
         if not self._numbers_pieces or (ids and not self.names):
-            raise TokbenchError(f"{self.place}: has no decode; {self._remedy}")
+            raise TokbenchError(self.no_decode)
         if missing := [one for one in ids if one >= len(self.names)]:
             raise KeyError(missing[0])
         return b"".join(self.names[one] for one in ids)
