@@ -254,6 +254,7 @@ def test_the_content_that_runs_is_that_of_the_checksum(folder: Path) -> None:
         ("import functools\n@functools.cache\ndef encode(text): return [1]\n", "encode"),
         ("import foreign\n@foreign.changed\ndef encode(text): return [1]\n", "encode"),
         ("encode = lambda text: [1]\n", "encode"),
+        ("number = " + "+".join("1" * 2000) + "\ndef encode(text): return [1]\n", "encode"),
         ("class A:\n    def own(self, text): return [1]\nencode = A().own\n", "encode"),
         ("class A:\n    class B:\n        @staticmethod\n        def f(text): return [1]\n", "A.B.f"),
         ("class A:\n    def f(self, text): return [1]\na = A()\n", "a.f"),

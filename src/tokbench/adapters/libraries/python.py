@@ -17,7 +17,6 @@ import os
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Literal
@@ -79,8 +78,7 @@ def _bindings_of(file: Path, content: bytes, name: str) -> set[Binding]:
         tree = ast.parse(content, str(file))
     except (SyntaxError, ValueError, RecursionError) as error:
         raise TokbenchError(f"{file} is not Python ({first_line(error)}); correct it") from None
-    bound: defaultdict[str, set[Binding]] = defaultdict(set)
-    _bind(tree, bound)
+    bound = _bindings(tree)
     own = {one: how for one, how in bound.items() if how != {"import"}}
     if (top := name.partition(".")[0]) in own:
         return own[top]
@@ -89,21 +87,25 @@ def _bindings_of(file: Path, content: bytes, name: str) -> set[Binding]:
     raise TokbenchError(f"{file}: {unknown(top, 'name', own)}")
 
 
-def _bind(node: ast.AST, bound: Mapping[str, set[Binding]]) -> None:
-    """Add the names that the statements of a module bind, and how. Functions and classes have names of their own."""
-    for child in ast.iter_child_nodes(node):
-        match child:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                bound[child.name].add("definition")
-            case ast.Import() | ast.ImportFrom():
-                for alias in child.names:
-                    bound[alias.asname or alias.name.partition(".")[0]].add("import")
-            case ast.Name(ctx=ast.Store()):
-                bound[child.id].add("assignment")
-            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                pass
-            case _:
-                _bind(child, bound)
+def _bindings(tree: ast.Module) -> dict[str, set[Binding]]:
+    """Return the names that the statements of a module bind, and how. Functions and classes have names of their own."""
+    bound: defaultdict[str, set[Binding]] = defaultdict(set)
+    waiting: list[ast.AST] = [tree]
+    while waiting:  # Expressions may be nested more deeply than functions can be.
+        for node in ast.iter_child_nodes(waiting.pop()):
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    bound[node.name].add("definition")
+                case ast.Import() | ast.ImportFrom():
+                    for alias in node.names:
+                        bound[alias.asname or alias.name.partition(".")[0]].add("import")
+                case ast.Name(ctx=ast.Store()):
+                    bound[node.id].add("assignment")
+                case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                    pass
+                case _:
+                    waiting.append(node)
+    return bound
 
 
 def entry(file: Path, name: str) -> str:
