@@ -123,6 +123,8 @@ GAPS = "compression"
 """Subject with the gaps; the table of bounds follows it."""
 OWN, GROUP = "pretokenization", "size and pre-tokenizer"
 """Columns of tables: the pre-tokenizer, and the group in which the best is chosen (not shown)."""
+KEYS = {"variant", "size", "language", OWN}
+"""Columns of tables that are no measures."""
 ALL = "all resources"
 """Name in place of a corpus for averages over resources."""
 
@@ -139,6 +141,7 @@ def intrinsic(content: ReportContent) -> Section:
             "intrinsic", "All other measures", missing=[f"Intrinsic measures: {content.why_missing('intrinsic')}"]
         )
     exhibits: list[Exhibit] = []
+    missing: list[str] = []
     corpora = content.corpora_of(frame)
     several = len(corpora) > 1
     for corpus, part in ((one, frame.filter(corpus=one)) for one in corpora):
@@ -157,11 +160,11 @@ def intrinsic(content: ReportContent) -> Section:
             if (one.caption, one.variants, one.says) not in drawn
         ]
         exhibits += balancing(content, part, corpus, about, _source(content, corpus))
-        exhibits += _tables(content, overall, corpus, texts, several)
+        exhibits += _tables(content, overall, corpus, texts, several, missing)
         if part["language"].n_unique() > 1:
-            exhibits += _tables(content, part, corpus, f"{about}, by language", several, by_language=True)
+            exhibits += _tables(content, part, corpus, f"{about}, by language", several, missing, by_language=True)
     exhibits += [*_bounds(content, set(corpora)), *ngram_bits.measured(content)]
-    return Section("intrinsic", "All other measures", exhibits=list(_led(exhibits)))
+    return Section("intrinsic", "All other measures", exhibits=list(_led(exhibits)), missing=missing)
 
 
 def _led(exhibits: list[Exhibit]) -> Iterator[Exhibit]:
@@ -176,9 +179,15 @@ def _title(content: ReportContent, corpus: str) -> str:
 
 
 def _tables(
-    content: ReportContent, part: pl.DataFrame, corpus: str, texts: str, several: bool, by_language: bool = False
+    content: ReportContent,
+    part: pl.DataFrame,
+    corpus: str,
+    texts: str,
+    several: bool,
+    missing: list[str],
+    by_language: bool = False,
 ) -> Iterator[Exhibit]:
-    """Yield a heading and a table for each subject."""
+    """Yield a heading and a table for each subject; ``missing`` gets a sentence on each subject without values."""
     known = part.filter(~pl.col("metric").is_in(IN_PARTS))
     if by_language:
         spoken = known.filter(pl.col("language") != "")["metric"].unique().to_list()
@@ -190,7 +199,11 @@ def _tables(
         if several:
             title = f"{_title(content, corpus)}: {title[0].lower()}{title[1:]}"
         yield Heading(slug("measures", corpus, subject.identifier, *end), title)
-        yield _table(content, known, name, subject.title, measures, corpus, texts, by_language)
+        table = _table(content, known, name, subject.title, measures, corpus, texts, by_language)
+        if {column.name for column in table.columns} <= KEYS:
+            missing.append(f"{title}: {' '.join(table.notes)}")
+        else:
+            yield table
         if subject.identifier == GAPS and not by_language:
             yield from _bounds_of(content, corpus)
 
@@ -285,14 +298,15 @@ def _table(
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
     data[OWN] = [content.pretokenizer(one[0]) if content.several_pretokenizers else "" for one in tokenizers]
     data[GROUP] = [f"{one[1]} {own}" for one, own in zip(tokenizers, data[OWN], strict=True)]
-    columns, notes, reasons, unlike, empty = [], [], {}, [], []
+    columns, notes, reasons, unlike = [], [], {}, []
+    empty: dict[str, list[str]] = {}
     for number, ((metric, definition), name_of_column) in enumerate(measures, 1):
         header = f"{name_of_column.replace('gap to the optimum', ABOVE)} (%)" if metric == GAP else name_of_column
         column = f"{metric}.{number}"
         rows = [found.get((metric, definition, *tokenizer)) for tokenizer in tokenizers]
         data[column] = [row[0] if row else None for row in rows]
         if all(value is None for value in data[column]):
-            empty.append(f"{header} ({next((row[2] for row in rows if row and row[2]), UNEXPLAINED)})")
+            empty.setdefault(next((row[2] for row in rows if row and row[2]), UNEXPLAINED), []).append(header)
             continue
         if metric == REMOVED and not any(data[column]):
             continue
@@ -324,7 +338,7 @@ def _table(
         notes=[
             *[f"No best, because the denominator depends on the tokenizer: {listed(unlike)}."] * bool(unlike),
             *fewer,
-            *[f"Left out, because no tokenizer has a value: {listed(empty)}."] * bool(empty),
+            *[f"No tokenizer has a value of {listed(headers)}: {reason}." for reason, headers in empty.items()],
             *([] if by_language else _incomplete(tokenizers, measures, found)),
         ],
         source=_source(content, corpus, measures), folded=True,
