@@ -290,12 +290,39 @@ def test_kept_results_have_their_provenance(name: str) -> None:
     git = ["git", "-C", str(PUBLISHED)]
     if subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True).stdout != b"false\n":
         pytest.skip("no checkout with its history")
-    for key in ("revision", "repeated at revision", "statistics at revision"):
+    for key in ("revision", "repeated at revision", "statistics at revision", "words at revision"):
         if key in rows:
             revision = rows[key].rstrip("+")
             assert re.fullmatch("[0-9a-f]{40}", revision)
             assert subprocess.run([*git, "merge-base", "--is-ancestor", revision, "HEAD"]).returncode == 0
     assert "revision" in rows
+
+
+OF_PRETOKENS = (pl.col("metric") == "fertility") & pl.col("definition").str.contains("pre-tokens") | (
+    pl.col("metric").is_in(["single_token_word_share", "whole_word_share"])
+)
+BY_SPACES = (pl.col("metric") == "fertility") & pl.col("definition").str.contains("spaces")
+
+
+@pytest.mark.parametrize("name", ["bytespan_languages", "existing", "languages", "newer", "study"])
+def test_kept_results_have_no_words_where_pretokens_are_crumbs(name: str) -> None:
+    """Scripts without blanks have no measures of words; Hindi has some by spaces, and by pre-tokens that keep marks."""
+    rows = pl.read_parquet(PUBLISHED / name / "tidy" / "intrinsic.parquet")
+    rows = rows.filter(~pl.col("corpus").is_in(["novels", "english", "german", "ukrainian"]))
+    words = rows.filter(OF_PRETOKENS | BY_SPACES)
+    without = words.filter(pl.col("language").is_in(["ja", "zh", ""]))
+    assert len(without) > 0
+    assert without["value"].null_count() == len(without) == len(without.drop_nulls("reason"))
+    hindi = words.filter(language="hi")
+    assert hindi.filter(BY_SPACES)["value"].null_count() == 0
+    keeping = {"bpe_first_space", "pathpiece_bpe_first_space"}
+    keeping |= {f"{one}{kind}_22" for one in ("", "bpe_") for kind in ("o200k", "tekken", "deepseek_v3")}
+    assert set(hindi.filter(OF_PRETOKENS).drop_nulls("value")["variant"]) <= keeping
+    others = words.filter(pl.col("language").is_in(["en", "de", "ru", "uk", "ar", "vi"]))
+    libraries = pl.col("variant").str.contains("mistral|claude")
+    assert others.filter(~libraries)["value"].null_count() == 0
+    crumbs = hindi.filter(OF_PRETOKENS, pl.col("value").is_null(), ~libraries)
+    assert crumbs["reason"].str.contains("pre-tokens are not words").all()
 
 
 def test_the_page_of_newer_constructions_has_the_numbers_of_its_tables() -> None:

@@ -19,11 +19,14 @@ import pytest
 
 from tests.conftest import tool_of
 from tests.support.small_report import PARTS, SIZES, VARIANTS, altered, whole
+from tokbench.metric.pretoken_words import NO_BLANKS
 from tokbench.report.figures import differences, dots, scatter
 from tokbench.report.figures.differences import cliques
 from tokbench.report.figures.dots import _apart, _within
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, TooltipFigure, inline, save, styles, svg
 from tokbench.report.html import drawings, tables, write_figures
+from tokbench.report.layout import Table
+from tokbench.report.sections.intrinsic import intrinsic
 from tokbench.report.sections.subjects import OTHERS, by_subject
 from tokbench.report.typeset import markdown
 from tokbench.statistics.inputs import IN_PARTS
@@ -397,6 +400,20 @@ def test_balancing_is_drawn_where_a_variant_has_its_like(renderer: ModuleType) -
     assert drawn["bytespan"] == []
     assert figure.variants == ["monotonic_balanced", "combined_balanced"]
     assert figure.says == (
-        "monotonic_balanced: lower in 15 of 22 languages, mean +0.052. "
-        "combined_balanced: lower in 15 of 22 languages, mean +0.066."
+        "monotonic_balanced: lower in 14 of 19 languages, mean -0.028. "
+        "combined_balanced: lower in 14 of 19 languages, mean -0.025."
     )
+    assert figure.caption.endswith("Left out, because their words are not pre-tokens: hi, ja and zh.")
+
+
+def test_a_subject_without_any_value_has_a_sentence_in_place_of_a_table(renderer: ModuleType) -> None:
+    """Texts of 22 languages have no words by pre-tokens or spaces; each of the languages with blanks has."""
+    section = intrinsic(renderer.content_of(renderer.PUBLISHED / "newer"))
+    words = [sentence for sentence in section.missing if "okens per word" in sentence]
+    assert [sentence.partition(":")[0] for sentence in words] == ["languages", "test"]
+    for sentence in words:
+        assert sentence.count(NO_BLANKS) == 1
+        assert "No tokenizer has a value of tokens per space-separated word, tokens per pre-token" in sentence
+    names = {one.name for one in section.exhibits if isinstance(one, Table)}
+    assert "intrinsic-test-words" not in names
+    assert {"intrinsic-test-words-languages", "intrinsic-novels-words"} <= names
