@@ -158,7 +158,7 @@ class Stop(BaseException):
         (Stop("now"), "Stop: now"),
         (KeyError("a"), "KeyError: 'a'"),
         (GeneratorExit(), "GeneratorExit"),
-        (ValueError("two\nlines"), "ValueError: two"),
+        (ValueError("two\nlines"), "ValueError: two lines"),
     ],
 )
 def test_exceptions_are_one_line(face: Callable[..., Tokenizer], error: BaseException, seen: str) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from itertools import pairwise
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -108,12 +109,40 @@ def test_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {row.value for row in rows} == {None}
     assert all("pip install 'tokbench[icu]'" in str(row.reason) for row in rows)
     assert measured("hello| world") == []
-    with pytest.raises(TokbenchError, match=r"icu is not available .*tokbench\[icu\]"):
+    with pytest.raises(TokbenchError, match=r"icu: is not available .*tokbench\[icu\]"):
         measured(TEXT, segmenter="icu")
     with pytest.raises(TokbenchError, match="install the package 'no_such_package' or name another"):
         measured(TEXT, segmenter="no_such_package:cut")
     with pytest.raises(ValueError, match="no segmenter 'cut it'; name one of icu"):
         SegmentedWordOptions(segmenter="cut it")
+
+
+@pytest.mark.parametrize(
+    ("function", "seen"),
+    [
+        (lambda text: [5], "the function returned [5]; return the words of the text in order"),
+        (lambda text: None, "the function returned None; return the words of the text in order"),
+        (lambda text: text, "the function returned '我爱北京天安门'; return the words of the text in order"),
+        (lambda text: {text}, "the function returned {'我爱北京天安门'}; return the words of the text in order"),
+        (lambda text: 1 / 0, "the function raised ZeroDivisionError: division by zero; correct it"),
+        (lambda text: sys.exit(0), "the function raised SystemExit: 0; correct it"),
+        (3, "3 is not a function; name one"),
+    ],
+)
+def test_mistakes_of_a_named_function_are_one_line(monkeypatch: pytest.MonkeyPatch, function: Any, seen: str) -> None:
+    package = ModuleType("cutter")
+    package.own = function  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cutter", package)
+    with pytest.raises(TokbenchError) as error:
+        measured(TEXT, segmenter="cutter:own")
+    assert str(error.value) == f"segmented_words.segmenter: cutter:own: {seen}"
+
+
+def test_a_module_that_exits_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "exits_at_once.py").write_text("raise SystemExit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(TokbenchError, match="exits_at_once:own: the import raised SystemExit: 0; correct it"):
+        measured(TEXT, segmenter="exits_at_once:own")
 
 
 @settings(max_examples=40, deadline=None)

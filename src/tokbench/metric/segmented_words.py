@@ -11,7 +11,7 @@ text by itself.
 Reference: ``tokens_of_spans`` in :mod:`tokbench.reference.documents`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -31,6 +31,8 @@ from tokbench.metric.documents import Documents, EncodesSpans, TokenizedDocument
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.pretoken_words import NO_LETTERS, UNSPACED, WITHOUT_BLANKS, words_of_pretokens
 from tokbench.options import Options
+from tokbench.runtime.user_code import user_code
+from tokbench.tokenizer.encoder import shown
 
 ICU, LETTERS = "icu", "letters"
 FUNCTIONS = {"jieba": "jieba:lcut", "pythainlp": "pythainlp:word_tokenize"}
@@ -94,16 +96,20 @@ def segmenter_of(name: str) -> Segmenter:
     if name == LETTERS:
         return Segmenter("runs of letters, marks and numbers", _of_letters, by_blanks=True)
     module, _, function = FUNCTIONS.get(name, name).partition(":")
-    try:
-        package = import_module(module)
-        if name == ICU:
-            words = package.BreakIterator.createWordInstance(package.Locale.getRoot())
-            return Segmenter(f"ICU {package.ICU_VERSION}", partial(_icu, words))
-        find = _of_fugashi(package.Tagger()) if name == "fugashi" else attrgetter(function)(package)
-    except (ImportError, AttributeError) as error:
-        remedy = REMEDY.get(name, f"install the package '{module.partition('.')[0]}' or name another segmenter")
-        raise TokbenchError(f"segmented_words.segmenter: {name} is not available ({error}); {remedy}") from error
-    return Segmenter(_label(name, module), partial(_located, find))
+    place = f"segmented_words.segmenter: {name}"
+    with user_code(place, "the import"):
+        try:
+            package = import_module(module)
+            if name == ICU:
+                words = package.BreakIterator.createWordInstance(package.Locale.getRoot())
+                return Segmenter(f"ICU {package.ICU_VERSION}", partial(_icu, words))
+            find = _of_fugashi(package.Tagger()) if name == "fugashi" else attrgetter(function)(package)
+        except (ImportError, AttributeError) as error:
+            remedy = REMEDY.get(name, f"install the package '{module.partition('.')[0]}' or name another segmenter")
+            raise TokbenchError(f"is not available ({error}); {remedy}") from error
+        if not callable(find):
+            raise TokbenchError(f"{shown(find)} is not a function; name one")
+    return Segmenter(_label(name, module), partial(_located, place, find))
 
 
 def _of_letters(text: str) -> list[tuple[int, int]]:
@@ -136,10 +142,20 @@ def _icu(words: Any, text: str) -> list[tuple[int, int]]:
     return [*pairwise(places)]
 
 
-def _located(find: Callable[[str], Sequence[str]], text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of the words that a function returns; words that are not in the text are left out."""
+def _located(name: str, find: Callable[[str], Iterable[str]], text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of the words that a function returns; words that are not in the text are left out.
+
+    Raises:
+        TokbenchError: the function raises an exception, or does not return words.
+    """
+    with user_code(name, "the function"):
+        found = find(text)
+        several = isinstance(found, Iterable) and not isinstance(found, str | bytes | Mapping | Set)
+        words = list(found) if several else None
+        if words is None or not all(isinstance(word, str) for word in words):
+            raise TokbenchError(f"the function returned {shown(found)}; return the words of the text in order")
     place = 0
-    for word in find(text):
+    for word in words:
         start = text.find(word, place) if word else -1
         if start >= 0:
             place = start + len(word)

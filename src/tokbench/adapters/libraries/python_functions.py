@@ -6,51 +6,18 @@ receives have this one contract.
 
 import operator
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from tokbench.errors import TokbenchError, shortened
+from tokbench.errors import TokbenchError
 from tokbench.io.numbers import LARGEST_VOCABULARY
-from tokbench.io.text_files import first_line
-from tokbench.runtime.exit_status import Terminated, may_be_short
+from tokbench.runtime.user_code import user_code
 from tokbench.tokenizer.encoder import as_bytes, shown
 
 TEXT = str | bytes | bytearray | memoryview
 BOOLEANS = bool | np.bool_
-LONGEST_EXCEPTION = 200
-"""Maximum number of characters of an exception in a message."""
-
-
-@contextmanager
-def user_code(place: str, call: str) -> Iterator[None]:
-    """Convert exceptions of the user's code to one line; ``SystemExit`` too, which would end a command without output.
-
-    Args:
-        place: name of the code, the start of the message.
-        call: the part of it that runs.
-
-    Raises:
-        TokbenchError: the code raised an exception. Interrupts and SIGTERM pass.
-    """
-    try:
-        yield
-    except (KeyboardInterrupt, Terminated):
-        raise
-    except TokbenchError as error:
-        raise TokbenchError(f"{place}: {error}") from error
-    except BaseException as error:
-        if may_be_short(error):
-            raise
-        raise TokbenchError(f"{place}: {call} raised {named_exception(error)}; correct it") from error
-
-
-def named_exception(error: BaseException) -> str:
-    """Return the type of an exception and the first line of its message."""
-    name, message = type(error).__name__, first_line(error)
-    return shortened(name if message == name else f"{name}: {message}", LONGEST_EXCEPTION)
 
 
 class PythonTokenizer:
