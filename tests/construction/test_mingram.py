@@ -210,6 +210,27 @@ def test_fewer_tokens_if_fewer_remain_in_use(method: str) -> None:
         built(method, TEXT, 255)
 
 
+def test_rounds_choose_from_half_of_the_merges_if_there_are_few(caplog: pytest.LogCaptureFixture) -> None:
+    """With all merges each pre-token is one candidate, and no part of one remains."""
+    merges = len(bpe.build(TEXT, 1 << 20, bpe.BpeOptions())) - 256
+    for size in (256 + merges // 16, 256 + merges // 4, 256 + 2 * merges // 3):
+        wanted = size - 256
+        expected = max(min(8 * wanted, merges // 2), wanted)
+        chosen = built("mingram_pp", TEXT, size)
+        assert chosen.tokens == built("mingram_pp", TEXT, size, overshoot=(expected + 0.5) / wanted).tokens
+        assert [record.message for record in caplog.records] == [
+            f"mingram_pp: the text has {merges:,} merges, too few for an overshoot of 8; {expected:,} are used, an "
+            f"overshoot of {expected / wanted:.3g}"
+        ][: expected < 8 * wanted]
+        caplog.clear()
+    size = 256 + merges // 4
+    by_default, by_eight = built("mingram_pp", TEXT, size), built("mingram_pp", TEXT, size, overshoot=8)
+    assert f"has {merges:,} of the {8 * (merges // 4):,} merges of overshoot 8" in caplog.text
+    pretokens = {pretoken for pretoken, _ in TEXT.items()}
+    assert set(by_eight.tokens[256:]) <= pretokens
+    assert not set(by_default.tokens[256:]) <= pretokens
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_longest_token(method: str) -> None:
     assert max(map(len, built(method, TEXT, 500, max_token_bytes=3).tokens)) == 3

@@ -124,6 +124,23 @@ def test_reading_a_of_the_vector() -> None:
     assert [tokenizer.count(text) for text in EXAMPLE] == [8, 7]
 
 
+@pytest.mark.parametrize(
+    ("method", "scheme"), [("boundlessbpe", "gpt2"), ("superbpe_words", "gpt2"), ("superbpe", "superbpe_2")]
+)
+def test_a_first_stage_that_ends_early_is_a_warning(method: str, scheme: str, caplog: pytest.LogCaptureFixture) -> None:
+    options = {} if method == "boundlessbpe" else {"stage_1_size": 265}
+    built(method, EXAMPLE, 265, scheme, **options)
+    assert not caplog.records
+    options = {} if method == "boundlessbpe" else {"stage_1_size": 290}
+    tokenizer = built(method, EXAMPLE, 290, scheme, **options)
+    assert len(tokenizer) > 270
+    (record,) = caplog.records
+    assert record.message == (
+        f"{method}: merges inside pre-tokens give only 270 of 290 tokens, and superwords fill the rest; use more text "
+        "or a smaller size"
+    )
+
+
 # Kernels and plain Python
 
 

@@ -7,6 +7,7 @@ of phase 2 are pre-tokens that are one token each. Runs of them never cross docu
 Reference: ``boundless`` in :mod:`tokbench.reference.superwords`.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -31,6 +32,7 @@ from tokbench.vocabulary import BYTES, Event, Vocabulary
 if TYPE_CHECKING:
     from tokbench.candidates.running_text import Documents
 
+log = logging.getLogger(__name__)
 AT_ONCE = 1 << 20
 """Approximate bytes of documents that a thread segments at a time. The runs do not depend on it."""
 ONLY_LETTERS = r"(?=.*\p{L})(?:\p{L}\p{M}*|[ _'\u2019])+"
@@ -98,6 +100,8 @@ class Runs(NamedTuple):
 def train_words(counts: PretokenCounts, size: int, options: SuperwordOptions, method: str) -> list[WordMerge]:
     """Merge the most frequent pairs inside pre-tokens until ``size`` tokens are present or no pair is left.
 
+    The second case is a warning, which names ``method``.
+
     Raises:
         TokbenchError: the unique pre-tokens have 2 GiB or more, or ``size`` is below 256. The message names ``method``.
     """
@@ -143,7 +147,17 @@ def train_words(counts: PretokenCounts, size: int, options: SuperwordOptions, me
                 removals.append(Event(True, tuple(map(training.token, pieces))))
         event = Event(False, (training.token(pair[0]), training.token(pair[1])))
         merges.append(WordMerge(event, count, tuple(removals)))
+    warn_short(method, len(present), size)
     return merges
+
+
+def warn_short(method: str, found: int, size: int) -> None:
+    """Warn that pre-tokens have too few pairs for the first part of a construction, so the second fills the rest."""
+    if found < size:
+        log.warning(
+            f"{method}: merges inside pre-tokens give only {found:,} of {size:,} tokens, and superwords fill the rest; "
+            "use more text or a smaller size"
+        )
 
 
 def events_of(merges: Iterable[WordMerge]) -> tuple[Event, ...]:

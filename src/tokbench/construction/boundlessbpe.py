@@ -38,7 +38,8 @@ def build(
 
     Args:
         documents: running text. The result does not depend on the order of the documents.
-        size: number of tokens wanted. Fewer are returned if no pair is left to merge.
+        size: number of tokens wanted. Fewer are returned if no pair is left to merge. If that is so in phase 1,
+            supermerges add more tokens, with a warning; the released code ends there.
         options: removals, rules of pairs, pre-tokens that may join, and splitting of runs.
         seed: not used; nothing is random.
         threads: number of threads that segment documents; the result does not depend on it.

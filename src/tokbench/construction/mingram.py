@@ -8,6 +8,7 @@ token, and drop unused ones. MinGram cuts once, to the most frequent tokens. Min
 Reference: :mod:`tokbench.reference.mingram`.
 """
 
+import logging
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,6 +31,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation.merge import joined_bytes
 from tokbench.vocabulary import BYTES, UNITS, Vocabulary
 
+log = logging.getLogger(__name__)
 UNSEEN = -100 * UNITS
 """Score of a byte that does not occur, in units."""
 
@@ -103,24 +105,42 @@ def build(counts: PretokenCounts, size: int, options: MinGramOptions, *, seed: i
     Raises:
         TokbenchError: ``size`` is below 256, or the unique pre-tokens have 2 GiB or more.
     """
-    estimate = bpe_candidates(counts, size, options.overshoot, options.max_token_bytes, threads)
+    candidates = bpe_candidates(counts, size, options.overshoot, options.max_token_bytes, "mingram")
+    estimate = used_by_bpe(counts, candidates, threads)
     for _ in range(options.sub_iterations):
         estimate = reestimated(counts, estimate, options.ties, threads)
     return most_frequent(estimate, size)
 
 
 def bpe_candidates(
-    counts: PretokenCounts, size: int, overshoot: float, max_token_bytes: int | None, threads: int
-) -> Estimate:
-    """Return the tokens of BPE with their occurrences in its own segmentation, at least 1."""
+    counts: PretokenCounts, size: int, overshoot: float, max_token_bytes: int | None, method: str
+) -> Vocabulary:
+    """Return the tokens of BPE with ``overshoot`` merges for each learned token of a vocabulary of ``size``.
+
+    If the text has fewer merges, each pre-token becomes one token, and the first step of estimation drops all others. A
+    warning, which names ``method``, then gives their number.
+
+    Raises:
+        TokbenchError: ``size`` is below 256, or the unique pre-tokens have 2 GiB or more.
+    """
     check_size(size)
     merges = int(overshoot * (size - len(BYTES)))
     made = bpe.build(
         counts,
         min(len(BYTES) + merges, LARGEST_VOCABULARY),
         bpe.BpeOptions(max_token_bytes=max_token_bytes),
-        threads=threads,
     )
+    found = len(made) - len(BYTES)
+    if found < merges:
+        log.warning(
+            f"{method}: the text has {found:,} of the {merges:,} merges of overshoot {overshoot:g}; use more text, a "
+            "smaller overshoot or a smaller size"
+        )
+    return made
+
+
+def used_by_bpe(counts: PretokenCounts, made: Vocabulary, threads: int) -> Estimate:
+    """Return the tokens of BPE with their occurrences in its own segmentation, at least 1."""
     assert made.merges is not None
     merge = MergeSegmenter(made.merges, np.arange(len(BYTES), dtype=np.int32), joined_bytes(made))
     occurrences = _occurrences(counts, merge, len(made), threads)

@@ -6,6 +6,7 @@ text. A round removes a tenth of the learned tokens, without the 256 bytes.
 Reference: :mod:`tokbench.reference.mingram`.
 """
 
+import logging
 from fractions import Fraction
 from typing import Literal
 
@@ -13,19 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.construction import construction
-from tokbench.construction.mingram import Estimate, bpe_candidates, most_frequent, reestimated
+from tokbench.candidates.initial import check_size
+from tokbench.construction import bpe, construction
+from tokbench.construction.mingram import Estimate, bpe_candidates, most_frequent, reestimated, used_by_bpe
 from tokbench.construction.unigram import PARTS, runs
+from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.mingram import omission_costs
 from tokbench.kernels.threads import parallel_sum
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 
+log = logging.getLogger(__name__)
+OVERSHOOT = 8
+"""The paper's."""
+
 
 class MinGramPpOptions(Options):
-    overshoot: float = Field(8.0, ge=1)
-    """Merges of BPE for each learned token of the vocabulary. Default: 8."""
+    overshoot: float | None = Field(None, ge=1)
+    """Merges of BPE for each learned token of the vocabulary. Default: 8, the paper's, or fewer if these are more than
+    half of all merges of the text: that half, and at least 1."""
 
     sub_iterations: int = Field(2, ge=0)
     """Steps of expectation-maximisation before each round of pruning."""
@@ -66,7 +74,7 @@ def build(
     Raises:
         TokbenchError: ``size`` is below 256, or the unique pre-tokens have 2 GiB or more.
     """
-    estimate = bpe_candidates(counts, size, options.overshoot, options.max_token_bytes, threads)
+    estimate = used_by_bpe(counts, _candidates(counts, size, options), threads)
     wanted, share = size - len(BYTES), Fraction(str(options.shrinking_factor))
     while True:
         for _ in range(options.sub_iterations):
@@ -82,6 +90,29 @@ def build(
         if stay == wanted:
             break
     return most_frequent(estimate, size)
+
+
+def _candidates(counts: PretokenCounts, size: int, options: MinGramPpOptions) -> Vocabulary:
+    """Return the tokens of BPE from which rounds of pruning choose.
+
+    The paper's texts have many more merges than eight for each token. With all merges of a text, each pre-token is one
+    token, and the first step of estimation drops all others.
+    """
+    if options.overshoot is not None:
+        return bpe_candidates(counts, size, options.overshoot, options.max_token_bytes, "mingram_pp")
+    check_size(size)
+    wanted = size - len(BYTES)
+    most = min(size + (2 * OVERSHOOT - 1) * wanted, LARGEST_VOCABULARY)
+    made = bpe.build(counts, most, bpe.BpeOptions(max_token_bytes=options.max_token_bytes))
+    assert made.merges is not None
+    found = len(made.merges)
+    merges = min(OVERSHOOT * wanted, max(found // 2, min(wanted, found)))
+    if merges < OVERSHOOT * wanted:
+        log.warning(
+            f"mingram_pp: the text has {found:,} merges, too few for an overshoot of {OVERSHOOT}; {merges:,} are used, "
+            f"an overshoot of {merges / wanted:.3g}"
+        )
+    return Vocabulary(made.tokens[: len(BYTES) + merges], merges=made.merges[:merges])
 
 
 def _increases(counts: PretokenCounts, estimate: Estimate, ties: str, threads: int) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from tokbench.candidates.initial import check_bytes, check_size
+from tokbench.candidates.superwords import warn_short
 from tokbench.construction import construction
 from tokbench.construction.bpe import BpeOptions
 from tokbench.construction.bpe import build as build_bpe
@@ -92,7 +93,8 @@ def build(
     Args:
         documents: running text, with the pre-tokenization of stage 2. The result does not depend on the order of the
             documents.
-        size: number of tokens wanted. Fewer are returned if no pair is left to merge.
+        size: number of tokens wanted. Fewer are returned if no pair is left to merge. If that is so in stage 1, stage 2
+            adds more tokens, with a warning.
         options: size and pre-tokenization of stage 1, and limits on the tokens of stage 2.
         seed: not used; nothing is random.
         threads: not used; training is single-threaded.
@@ -106,7 +108,9 @@ def build(
     """
     check_size(size)
     words = count_pretokens(documents.texts(), options.stage_1_pretokenization)
-    first = build_bpe(words, stage_1_size(size, options), BpeOptions())
+    wanted = stage_1_size(size, options)
+    first = build_bpe(words, wanted, BpeOptions())
+    warn_short("superbpe", len(first), wanted)
     spans = count_pretokens(documents.texts(), documents.scheme)
     check_bytes(spans, "superbpe")
     return continued(first, spans, size, options)
