@@ -84,7 +84,7 @@ def surprisals(batch: Sequence[Window]) -> list[np.ndarray]:
 def by_hand(shorter: Tokenizer, longer: Tokenizer, inside: np.ndarray, documents: Sequence[bytes]) -> TokenScores:
     """Look for every token of the longer segmentation among the spans of the model's tokens."""
     rows = len(longer)
-    scores = TokenScores(np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows))
+    scores = TokenScores(*np.zeros((3, rows), np.int64), np.zeros(rows))
     for document in documents:
         own = [shorter.end_of_text, *shorter.encode(document).tolist()]
         starts, at = {}, 0
@@ -98,6 +98,7 @@ def by_hand(shorter: Tokenizer, longer: Tokenizer, inside: np.ndarray, documents
             scores.occurrences[token] += 1
             if at in starts and end in starts and (not inside[token] or starts[end] - starts[at] == 1):
                 scores.scored[token] += 1
+                scores.parts[token] += starts[end] - starts[at]
                 nats = sum(surprisal(own[:place], own[place]) for place in range(starts[at], starts[end]))
                 scores.bits[token] -= nats / math.log(2)
             at = end
@@ -125,6 +126,7 @@ def test_scores_against_spans(method: str, places: list[int], window: int) -> No
     expected = by_hand(shorter, longer, inside, documents)
     assert scores.occurrences.tolist() == expected.occurrences.tolist()
     assert scores.scored.tolist() == expected.scored.tolist()
+    assert scores.parts.tolist() == expected.parts.tolist()
     assert scores.bits == pytest.approx(expected.bits)
 
 
@@ -171,12 +173,18 @@ def test_scores_of_a_model(torch: ModuleType, tmp_path: Path) -> None:
     logs = logits.double().log_softmax(-1).numpy()
     nats = [-logs[place, token] for place, token in enumerate(own)]
     inside = members(shorter, longer)
-    expected = TokenScores(*(np.zeros(len(longer), kind) for kind in (np.int64, np.int64, np.float64)))
+    expected = TokenScores(*np.zeros((3, len(longer)), np.int64), np.zeros(len(longer)))
     lengths = [np.array([len(token) for token in one.vocabulary.tokens]) for one in (longer, shorter)]
     ids = longer.encode(text).astype(np.int64)
     expected.add(ids, lengths[0][ids].cumsum(), lengths[1][own].cumsum(), np.array(nats), inside)
     ranked = ranked_tokens(shorter.vocabulary, longer.vocabulary)
     assert content["bits"] == pytest.approx(expected.bits[ranked.ids].tolist(), abs=1e-3)
+    for parameter in model.parameters():
+        parameter.data.zero_()
+    model.save_pretrained(tmp_path / "model")
+    score_tokens(*folders, tmp_path / "uniform.json", [text], reach=700)
+    uniform = read_result(tmp_path / "uniform.json", "again")
+    assert uniform["bits"] == pytest.approx(content["uniform_bits"], abs=1e-3), "a model of equal probabilities"
     table = token_scores_table([])
     assert table.is_empty()
 

@@ -33,8 +33,10 @@ def scores(effect: float, seeds: int = 3, reach: int = 64, size: int = 300) -> p
     for seed in range(seeds):
         for rank, value in outcomes(rng, effect, reach, 0.3):
             count = 5 + (rank * 7) % 11
-            rows.append(("bpe", size, "tiny", "books", rank, "7468", count, count, value * count, seed))
-    names = ["variant", "size", "model", "corpus", "rank", "token", "occurrences", "scored", "bits", "seed"]
+            uniform = -8.0 * count * (1 if rank < 0 else 2 + (rank % 4 == 1))
+            rows.append(("bpe", size, "tiny", "books", rank, "7468", count, count, value * count, uniform, seed))
+    names = ["variant", "size", "model", "corpus", "rank", "token", "occurrences", "scored", "bits", "uniform_bits"]
+    names.append("seed")
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
@@ -123,6 +125,28 @@ def test_effects_over_seeds() -> None:
     bins = token_effect_bins(scores(1.5))
     assert bins["tokens"].sum() == 128
     assert not bins.filter((pl.col("first") < 0) & (pl.col("last") >= 0)).height
+
+
+def test_an_untrained_model_and_other_bandwidths_are_next_to_the_effect() -> None:
+    """Equal probabilities give an effect of the tokens that spell one outside, minus one, here 1.25 of 8 bits."""
+    made = token_effects(scores(1.5))
+    of_cutoff = made.filter(kind=CUTOFF, band="")
+    for row in of_cutoff.iter_rows(named=True):
+        points = [(rank, -8.0 if rank < 0 else -16.0 - 8 * (rank % 4 == 1)) for rank in range(-64, 64)]
+        expected = jump(points, 0, row["bandwidth"])
+        assert expected is not None
+        assert row["untrained"] == pytest.approx(expected.estimate.difference)
+        assert abs(row["untrained"] - 10) < 1
+        assert (row["least"], row["most"]) == (of_cutoff["effect"].min(), of_cutoff["effect"].max())
+    assert of_cutoff["effect"].n_unique() == 3
+    others = made.filter((pl.col("kind") == PLACEBO) | (pl.col("band") != ""))
+    assert others["least"].null_count() == others["most"].null_count() == others.height
+    assert others.filter(pl.col("cutoff") < 0)["untrained"].to_list() == pytest.approx([0.0] * 5), (
+        "all tokens there are one token"
+    )
+    unknown = token_effects(scores(1.5).with_columns(uniform_bits=pl.lit(None, pl.Float64)))
+    assert unknown["untrained"].null_count() == unknown.height
+    assert unknown.drop("untrained").equals(made.drop("untrained"))
 
 
 def test_no_effect() -> None:

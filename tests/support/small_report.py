@@ -443,7 +443,7 @@ def segmentation_frames() -> dict[str, pl.DataFrame]:
 def token_effect_frames() -> dict[str, pl.DataFrame]:
     """Return the statistics of two trainings with a jump of 1.5 bits at the end of the vocabulary."""
     rows = [
-        ("bpe", 512, "tiny (2 seeds)", "pydoc", rank, "7468", 4, 4, 4 * value, seed)
+        ("bpe", 512, "tiny (2 seeds)", "pydoc", rank, "7468", 4, 4, 4 * value, -36.0 * (1 + (rank >= 0)), seed)
         for seed in range(2)
         for rank in range(-64, 64)
         for value in [-9 + 1.5 * (rank < 0) - rank / 100 + (rank * 7 % 5 - 2 + seed) / 5]

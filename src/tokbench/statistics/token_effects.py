@@ -10,6 +10,9 @@ Every seed of a model shares the tokenizer and the text. The interval over seeds
 tokens. The interval over tokens covers other tokens near the cut-off, with the same trainings. The interval over both
 adds the two variances, with Satterthwaite's degrees of freedom (1946). Variation of single tokens between seeds is in
 both, so it is slightly too wide.
+
+A model that gives each token the same probability, as before training, has an effect too: the tokens that spell a token
+outside the vocabulary, minus one, times the logarithm of the vocabulary's size. Training has to be compared with it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,6 +37,8 @@ BINS = 8
 FEW = "fewer than four tokens with an occurrence on a side of the cut-off"
 ONE_SEED = "one training: variation between seeds is not known"
 BITS = "bits"
+OVER_BANDWIDTHS = ("least", "most")
+"""Columns of the smallest and largest effect over bandwidths."""
 
 
 class ScoredModel:
@@ -46,6 +51,7 @@ class ScoredModel:
         outcomes: for each seed, mean log-probability of an occurrence in bits, by rank; of tokens that every seed
             scored.
         occurrences: occurrences by rank.
+        uniform: outcome by rank if all tokens were equally probable, as before training; empty if it is not known.
     """
 
     def __init__(self, part: pl.DataFrame, bandwidth: int | None) -> None:
@@ -61,6 +67,8 @@ class ScoredModel:
         self.seeds = len(by_seed)
         shared = set.intersection(*map(set, by_seed)) if by_seed else set()
         self.outcomes = [{rank: one[rank] for rank in sorted(shared)} for one in by_seed]
+        uniform = scored.select("rank", "uniform_bits", "scored").drop_nulls().iter_rows()
+        self.uniform = {rank: bits / count for rank, bits, count in uniform if rank in shared}
 
     @property
     def means(self) -> dict[int, float]:
@@ -113,7 +121,7 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
 
     Returns:
         The columns of :data:`TOKEN_EFFECTS`: estimates at the end of the vocabulary with the bandwidth, half and twice
-        of it, by frequency band, and at placebo cut-offs.
+        of it, by frequency band, and at placebo cut-offs. Each has the same estimate for a model that was not trained.
     """
     rows: list[tuple[Any, ...]] = []
     for key, model in _models(token_scores_by_seed, bandwidth):
@@ -121,7 +129,7 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
         for kind, cutoff, width, band, ranks in model.fits():
             head = (*key, kind, cutoff, width, band, model.seeds)
             if (of_means := _jump(means, cutoff, width, ranks)) is None:
-                rows.append((*head, *[None] * 18, FEW))
+                rows.append((*head, *[None] * 19, FEW))
                 continue
             estimate = of_means.estimate
             low, high = interval(estimate)
@@ -131,15 +139,26 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
             if over_seeds is not None:
                 ends = [*interval(over_seeds), *interval(_added(estimate, over_seeds))]
             lines = (of_means.inside, of_means.outside)
+            untrained = _jump(model.uniform, cutoff, width, ranks)
             rows.append(
                 (
                     *head, estimate.difference, low, high, *ends, estimate.error, estimate.degrees,
                     *ratios_of([estimate.difference, low, high]),
                     *(value for line in lines for value in (line.points, line.level, line.slope)),
+                    None if untrained is None else untrained.estimate.difference,
                     None if model.seeds > 1 else ONE_SEED,
                 )
             )  # fmt: skip
-    return pl.DataFrame(rows, schema=TOKEN_EFFECTS.schema, orient="row")
+    schema = {name: kind for name, kind in TOKEN_EFFECTS.schema.items() if name not in OVER_BANDWIDTHS}
+    over = pl.when(kind=CUTOFF, band="").then("effect")
+    return (
+        pl.DataFrame(rows, schema=schema, orient="row")
+        .with_columns(
+            pl.when(kind=CUTOFF, band="").then(end.over(*KEY)).alias(name)
+            for name, end in zip(OVER_BANDWIDTHS, (over.min(), over.max()), strict=True)
+        )
+        .select(*TOKEN_EFFECTS.schema)
+    )
 
 
 def ratios_of(bits: Sequence[float]) -> list[float]:
@@ -267,6 +286,9 @@ TOKEN_EFFECTS = TidyTable(
         _EFFECT,
         _LOW,
         _HIGH,
+        Column("least", pl.Float64, "smallest effect over the bandwidths; at the end of the vocabulary, for all tokens",
+               BITS, "least, bandwidths", 3),
+        Column("most", pl.Float64, "largest effect over the bandwidths", BITS, "most, bandwidths", 3),
         Column("seed_low", pl.Float64, "lower end of the 95 % interval of the effect over seeds, by Student's t", BITS,
                "low, seeds", 3),
         Column("seed_high", pl.Float64, "upper end of this interval", BITS, "high, seeds", 3),
@@ -285,6 +307,8 @@ TOKEN_EFFECTS = TidyTable(
         Column("outside", pl.Int64, "tokens after the cut-off", "tokens", "tokens after"),
         Column("outside_level", pl.Float64, "outcome at the cut-off by the line after it", BITS, "after (bits)", 2),
         Column("outside_slope", pl.Float64, "slope of this line", "bits per rank"),
+        Column("untrained", pl.Float64, "the same estimate if all tokens of the model were equally probable, as before "
+               "training", BITS, "untrained (bits)", 3),
         REASON,
     ),
     maker=token_effects,
@@ -295,11 +319,13 @@ TOKEN_EFFECTS = TidyTable(
             "statistics",
             "Causal effect of a token's presence in the vocabulary on the log-probability of its characters, on the "
             "evaluation split of {corpus}: jump at the end of the vocabulary between lines fitted on both sides. "
-            "Ratio: probability with the token / without it. 95 % intervals: over other tokens near the cut-off, over "
-            "other seeds, and over both. Rows with occurrences are frequency bands.",
+            "Untrained: the same jump if all tokens were equally probable, as before training. Ratio: probability with "
+            "the token / without it. 95 % intervals: over other tokens near the cut-off, over other seeds, and over "
+            "both. Least and most: over bandwidths. Rows with occurrences are frequency bands.",
             (
-                "variant", "size", "model", "bandwidth", "band", "inside", "outside", "effect", "low", "high", "seeds",
-                "seed_low", "seed_high", "both_low", "both_high", "degrees", "ratio",
+                "variant", "size", "model", "bandwidth", "band", "inside", "outside", "effect", "least", "most",
+                "untrained", "low", "high", "seeds", "seed_low", "seed_high", "both_low", "both_high", "degrees",
+                "ratio",
             ),
             by=("corpus",),
             files=_FILES,

@@ -203,6 +203,7 @@ TOKEN_SCORES = (
     Column("scored", pl.Int64, "occurrences that tokens of the model begin and end with", "occurrences"),
     Column("bits", pl.Float64, "summed log-probability (base 2) of the scored occurrences, given the text before",
            "bits"),
+    Column("uniform_bits", pl.Float64, "the same sum if all tokens were equally probable, as before training", "bits"),
 )  # fmt: skip
 """Columns of scored tokens around the end of the vocabulary."""
 

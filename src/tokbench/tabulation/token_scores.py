@@ -11,7 +11,7 @@ from tokbench.tabulation.reading import AGAIN, require_key, to_frame
 from tokbench.tabulation.table import TidyTable
 
 HEAD = ("variant", "size", "model", "corpus")
-BY_TOKEN = ("rank", "token", "occurrences", "scored", "bits")
+BY_TOKEN = ("rank", "token", "occurrences", "scored", "bits", "uniform_bits")
 
 
 def token_scores_table(token_score_files: Iterable[Path | str]) -> pl.DataFrame:

@@ -103,11 +103,13 @@ class TokenScores:
     Attributes:
         occurrences: int64 [vocabulary], occurrences in the text.
         scored: int64 [vocabulary], those that the model's tokens begin and end with.
+        parts: int64 [vocabulary], the model's tokens in the scored occurrences.
         bits: float64 [vocabulary], summed log-probability of the scored occurrences, in bits (at most 0).
     """
 
     occurrences: NDArray[np.int64]
     scored: NDArray[np.int64]
+    parts: NDArray[np.int64]
     bits: NDArray[np.float64]
 
     def add(
@@ -135,6 +137,7 @@ class TokenScores:
         totals = np.concatenate([[0.0], np.cumsum(nats)])
         np.add.at(self.occurrences, ids, 1)
         np.add.at(self.scored, ids[fits], 1)
+        np.add.at(self.parts, ids[fits], (last - first)[fits])
         np.add.at(self.bits, ids[fits], (totals[first[fits]] - totals[last[fits]]) / math.log(2))
 
 
@@ -160,7 +163,7 @@ def score_occurrences(
         batch_size: windows per batch.
     """
     rows = len(longer)
-    scores = TokenScores(np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows))
+    scores = TokenScores(*np.zeros((3, rows), np.int64), np.zeros(rows))
     lengths, model_lengths = (np.array([len(token) for token in one.vocabulary.by_id]) for one in (longer, shorter))
     for document in documents:
         own, ids = shorter.encode(document), longer.encode(document).astype(np.int64)
@@ -190,8 +193,9 @@ def score_tokens(
 
     Documents are read in windows of the model's ``max_seq_len`` tokens that move by half their length, as for bits per
     byte. The file contains for each token within ``reach`` its ``rank`` (see :class:`RankedTokens`), its bytes in
-    hexadecimal (``token``), and the fields of :class:`TokenScores`. Everything but ``manifest`` is equal from run to
-    run on the same device.
+    hexadecimal (``token``), and ``occurrences``, ``scored`` and ``bits`` of :class:`TokenScores`. ``uniform_bits`` are
+    the bits if the model gave each row of its embedding matrix the same probability, as before training. Everything but
+    ``manifest`` is equal from run to run on the same device.
 
     Args:
         model_folder: a Hugging Face causal language model with the tokenizer's vocabulary.
@@ -260,6 +264,9 @@ def score_tokens(
         "occurrences": scores.occurrences[near.ids].tolist(),
         "scored": scores.scored[near.ids].tolist(),
         "bits": [round(value, DECIMALS) for value in scores.bits[near.ids].tolist()],
+        "uniform_bits": [
+            round(-value * math.log2(model.config.vocab_size), DECIMALS) for value in scores.parts[near.ids].tolist()
+        ],
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "manifest": {
             "model": str(model_folder),

@@ -84,6 +84,12 @@ def _finding(at: dict[str, Any], main: dict[str, Any], placebos: pl.DataFrame) -
         f"Being in the vocabulary of {at['variant']} changes the log-probability of a token's characters by {effect} "
         f"bits (95 % interval over {over}: {low} to {high}), a ratio of probabilities of {ratio}."
     )
+    if main["least"] is not None:
+        least, most = (printed(main[name], "real", 2) for name in ("least", "most"))
+        says += f" Half and twice the ranks give {least} to {most} bits."
+    if main["untrained"] is not None:
+        untrained = printed(main["untrained"], "real", 2)
+        says += f" With equal probabilities of all tokens, as before training, there are {untrained} bits."
     if placebos.height:
         out = placebos.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
         says += f" {out} of {pluralise(placebos.height, 'placebo cut-off')} {'have' if out != 1 else 'has'} an interval"
