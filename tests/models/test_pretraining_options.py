@@ -138,17 +138,30 @@ def test_greedtok_is_the_papers() -> None:
 
 def test_power_scheduler_by_its_formula() -> None:
     tokens = 1024 * 4096
-    for batch in (0, 1, 624, 1249, 1250, 60_000, 124_999):
-        full = min(0.0033, 0.667 * 1024 * (tokens * max(1250, batch + 1)) ** -0.51)
-        expected = full * min(1.0, (batch + 1) / 1250)
+    for batch in (0, 1, 118, 237, 238, 60_000, 124_999):
+        full = min(0.0033, 0.667 * 1024 * (tokens * max(238, batch + 1)) ** -0.51)
+        expected = full * min(1.0, (batch + 1) / 238)
         assert learning_rate(GREEDTOK, batch, [125_000, 25_000]) == pytest.approx(expected, rel=1e-12)
     last = learning_rate(GREEDTOK, 124_999, [125_000, 25_000])
     for batch in (0, 1, 12_499, 24_999):
         spent = (batch + 1) / 25_000
-        share = (0.9 * math.e * math.exp(-spent) + 0.1 * math.e - 1) / (math.e - 1)
+        share = (math.e * math.exp(-spent) - 1) / (math.e - 1)
         found = learning_rate(GREEDTOK, 125_000 + batch, [125_000, 25_000])
-        assert found == pytest.approx(last * share, rel=1e-12)
-    assert found == pytest.approx(last / 10, rel=1e-12)
+        assert found == pytest.approx(last * share, rel=1e-12, abs=1e-18)
+    assert found == pytest.approx(0, abs=1e-18)
+    tenth = GREEDTOK.model_copy(update={"alpha_f": 0.1})
+    assert learning_rate(tenth, 149_999, [125_000, 25_000]) == pytest.approx(last / 10, rel=1e-12)
+
+
+def test_rates_of_greedtok_are_those_of_the_power_scheduler() -> None:
+    """Sections 4 and 5.1 of arXiv 2408.13359: a = 4, b = -0.51 and at most 0.02, divided by the width over 256; a
+    warm-up of a billion tokens."""
+    width = GREEDTOK.d_model / 256
+    assert width == 6, "m_width of its table 4"
+    assert GREEDTOK.amplitude == pytest.approx(4 / width, rel=1e-3)
+    assert GREEDTOK.learning_rate == pytest.approx(0.02 / width, rel=0.02)
+    assert GREEDTOK.exponent == -0.51
+    assert GREEDTOK.warmup_batches == round(1e9 / (GREEDTOK.batch * GREEDTOK.max_seq_len))
 
 
 def test_power_scheduler_does_not_know_its_end() -> None:

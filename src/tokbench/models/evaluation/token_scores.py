@@ -163,7 +163,8 @@ def score_occurrences(
         batch_size: windows per batch.
     """
     rows = len(longer)
-    scores = TokenScores(*np.zeros((3, rows), np.int64), np.zeros(rows))
+    occurrences, scored, parts = np.zeros((3, rows), np.int64)
+    scores = TokenScores(occurrences, scored, parts, np.zeros(rows))
     lengths, model_lengths = (np.array([len(token) for token in one.vocabulary.by_id]) for one in (longer, shorter))
     for document in documents:
         own, ids = shorter.encode(document), longer.encode(document).astype(np.int64)
