@@ -5,6 +5,8 @@ the output: ``tables/``, and ``figures/`` except images on a page.
 """
 
 import re
+import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,19 @@ def made(place: Path) -> dict[str, str]:
     """Return the provenance of an experiment; empty if there is no file."""
     path = place / PROVENANCE
     return dict(pl.read_csv(path, infer_schema=False).rows()) if path.is_file() else {}
+
+
+def units_of(place: Path) -> dict[str, Path]:
+    """Return the table of units of each corpus, as the recorded commands of an experiment name them."""
+    named: dict[str, str] = {}
+    for what, value in made(place).items():
+        words = shlex.split(value) if what.endswith("command") else []
+        named |= dict(word.split("=", 1) for before, word in pairwise(words) if before == "--units")
+        for word in words:
+            if word.startswith("corpora="):
+                corpora: dict[str, dict[str, str]] = yaml.safe_load(word.removeprefix("corpora="))
+                named |= {name: corpus["units"] for name, corpus in corpora.items() if "units" in corpus}
+    return {corpus: next(at / path for at in (place, ROOT) if (at / path).is_file()) for corpus, path in named.items()}
 
 
 def render(place: Path, into: Path) -> None:
