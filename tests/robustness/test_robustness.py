@@ -154,7 +154,9 @@ def test_lines_of_documents() -> None:
     assert not lines.equals(perturbed_lines(DOCUMENTS, rate=0.5, size=600, seed=2))
     texts = {document.document: document.text.decode(errors="replace").split("\n") for document in DOCUMENTS}
     places = lines.select("document", "line").rows()
-    assert originals(lines) == [texts[document][line] for document, line in places]
+    before = dict(zip(places, originals(lines), strict=True))
+    assert all(text == texts[document][line] for (document, line), text in before.items())
+    assert sum(len(text.encode()) + 1 for text in before.values()) <= 600
     assert not any("bad" in text for text in lines["text"])
     chosen = ["swap", "upper"]
     some = perturbed_lines(DOCUMENTS[1:], kinds=chosen, rate=0.5, size=600, seed=1)
@@ -162,6 +164,18 @@ def test_lines_of_documents() -> None:
     assert len({line for document, line in places if document == 3}) * 25 < 600
     with pytest.raises(TokbenchError, match="no text"):
         perturbed_lines([Document(0, "", b" ")])
+
+
+def test_bytes_bound_a_long_line() -> None:
+    """A line of a megabyte is cut between two words, and only its beginning is used."""
+    long = Document(0, "en", b"the cat sat " * 100_000)
+    lines = perturbed_lines([long], kinds=["upper"], rate=1, size=1000)
+    assert originals(lines) == [("the cat sat " * 84)[:995]]
+    letters = Document(0, "ja", "\u732b".encode() * 100_000)
+    assert originals(perturbed_lines([letters], kinds=["insert"], rate=1, size=1000)) == ["\u732b" * 333]
+    many = [long._replace(document=number) for number in range(30)]
+    total = sum(len(text) for text in originals(perturbed_lines(many, kinds=["upper"], rate=1, size=1000)))
+    assert 800 < total <= 1000
 
 
 def test_changes_by_hand() -> None:

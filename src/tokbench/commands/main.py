@@ -1,5 +1,6 @@
 """Entry point of the command line. Each command is imported when it is called."""
 
+import errno
 import gc
 import importlib
 import os
@@ -14,6 +15,7 @@ import click
 from tokbench.errors import TokbenchError, nearest, on_one_line
 from tokbench.runtime import exit_status
 from tokbench.runtime.exit_status import message_and_status
+from tokbench.runtime.standard_streams import open_closed_streams
 
 PERSON = {
     "compare": "compare tokenizers on a text or in an experiment",
@@ -263,6 +265,7 @@ def main(arguments: list[str] | None = None) -> Any:
     given: list[str] = []
     if own_process:
         gc.set_threshold(RARELY)
+        open_closed_streams()
     exit_status.describe_task("start")
     try:
         given[:] = _written(arguments)
@@ -299,7 +302,7 @@ def _end(error: BaseException, given: list[str]) -> NoReturn:
             line = line.replace(value, on_one_line(value))
     if line:
         click.echo(line, err=True)
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EBADF):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards unwritten output
     sys.exit(status)
 

@@ -6,6 +6,7 @@ from random import Random
 import polars as pl
 
 from tokbench.corpus.documents import Document
+from tokbench.corpus.long_documents import cut_of
 from tokbench.errors import TokbenchError, unknown
 from tokbench.robustness.perturbations import BYTES, KINDS, RATE, Edit, edits, perturbed, restored
 
@@ -40,8 +41,8 @@ def perturbed_lines(
         documents: the texts. Lines that are not UTF-8 are left out.
         kinds: names in :data:`tokbench.robustness.perturbations.KINDS`. Default: all.
         rate: probability that a unit (a word, a space or a number) is drawn. Default: 0.1.
-        size: use only this number of bytes, rounded up to a line. They are taken from the beginnings of documents, in
-            equal shares. Default: 200,000.
+        size: use at most this number of bytes. They are taken from the beginnings of documents, in equal shares; the
+            last line of a share is cut, between two words where there are some. Default: 200,000.
         seed: seed of the draws. Default: 0.
 
     Raises:
@@ -51,7 +52,7 @@ def perturbed_lines(
         if kind not in KINDS:
             raise TokbenchError(unknown(kind, "kind of perturbation", KINDS))
     rows = []
-    for document, number, line in _beginnings(list(documents), size):
+    for document, number, line in _beginnings(documents, size):
         for kind in kinds:
             draw = Random(f"{seed}/{kind}/{document.document}/{number}")
             changes = list(edits(line, kind, rate, draw))
@@ -61,24 +62,29 @@ def perturbed_lines(
     return pl.DataFrame(rows, schema=LINES, orient="row")
 
 
-def _beginnings(documents: Sequence[Document], size: int) -> Iterator[tuple[Document, int, str]]:
-    """Yield the first lines of each document with their numbers, up to an equal share of ``size`` bytes each."""
-    if not any(document.text.strip() for document in documents):
+def _beginnings(documents: Iterable[Document], size: int) -> Iterator[tuple[Document, int, str]]:
+    """Yield the first lines of each document with their numbers, up to an equal share of ``size`` bytes each.
+
+    No more than ``size`` bytes of a document stay in memory.
+    """
+    held = [(len(document.text), document._replace(text=document.text[: size + 1])) for document in documents]
+    if not any(document.text.strip() for _, document in held):
         raise TokbenchError("robustness: no text; give documents")
     left = size
-    shortest_first = sorted(range(len(documents)), key=lambda number: len(documents[number].text))
+    shortest_first = sorted(range(len(held)), key=lambda number: held[number][0])
     shares = {}
     for place, number in enumerate(shortest_first):
-        shares[number] = min(len(documents[number].text), -(-left // (len(documents) - place)))
+        shares[number] = min(held[number][0], -(-left // (len(held) - place)))
         left -= shares[number]
-    for number, document in enumerate(documents):
-        used = 0
-        for place, line in enumerate(document.text.split(b"\n")):
-            if used >= shares[number]:
+    for number, (_, document) in enumerate(held):
+        left = shares[number]
+        for place, line in enumerate(document.text[: left + 1].split(b"\n")):
+            if left <= 0:
                 break
-            used += len(line) + 1
+            cut = line if len(line) <= left else line[: cut_of(line, left)]
+            left -= len(line) + 1
             try:
-                yield document, place, line.decode()
+                yield document, place, cut.decode()
             except UnicodeDecodeError:
                 continue
 

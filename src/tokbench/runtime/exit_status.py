@@ -98,6 +98,8 @@ def message_and_status(error: BaseException) -> tuple[str, int]:
             return "", BROKEN_PIPE
         case ImportError() if (error.name or "").partition(".")[0] != "tokbench":
             return f"tokbench: {_missing(error)}", REJECTED
+        case OSError() if error.errno == errno.EBADF and not error.filename:
+            return "tokbench: standard input or output is closed; redirect it to a file, or to /dev/null", REJECTED
         case OSError():
             named = f"{error.filename}: " if error.filename else ""
             return f"tokbench: {named}{error.strerror or _reason(error)}", REJECTED
