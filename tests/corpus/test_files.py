@@ -1,5 +1,6 @@
 """Files are known by one table of endings and by their first bytes; what is left out or is no text is reported."""
 
+import gzip
 import io
 import json
 import lzma
@@ -28,7 +29,7 @@ from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import files_left_out
 from tokbench.corpus.documents import read_findings
-from tokbench.corpus.read import read_source, without_windows
+from tokbench.corpus.read import mistakes_of_fields, read_source, without_windows
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource, files_of, left_out
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import COMPRESSED, KINDS, LARGEST_WINDOW, window_of
@@ -438,3 +439,58 @@ def test_encode_with_an_encoding(tokenizer: Path, tmp_path: Path, tokbench: Tokb
     assert "not UTF-8" in tokbench("encode", tokenizer, path, "--encoding", "utf-8").message
     path.write_bytes(WRAPPERS[".gz"](b"text" * 100)[:-4])
     assert f"{path}: cannot be read (" in tokbench("encode", tokenizer, path, "-o", tmp_path / "more").stderr
+
+
+PAGES = {
+    "page.html": b"<p>the cat</p>",
+    "page.txt": b"\n<!DOCTYPE html>\n<p>the cat</p>",
+    "page.xml": b"<text>the cat</text>",
+    "tei.txt": b"<?xml version='1.0'?><text>the cat</text>",
+    "crawl.warc": b"WARC/1.0\r\nWARC-Type: response\r\n\r\nthe cat",
+    "crawl.wet": b"WARC/1.0\r\nWARC-Type: conversion\r\n\r\nthe cat",
+    "rows.csv": b"id,text\n1,the cat\n",
+    "rows.tsv": b"id\ttext\n1\tthe cat\n",
+    "map.geojson": b'{"type": "FeatureCollection", "features": []}',
+    "notes.ipynb": b'{\n "cells": []\n}',
+    "letter.rtf": b"{\\rtf1 the cat}",
+    "film.srt": b"1\n00:00:01,000 --> 00:00:02,000\nthe cat\n",
+    "film.txt": b"WEBVTT\n\n00:01.000 --> 00:02.000\nthe cat\n",
+    "pointer.txt": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n",
+    "lines.txt": b'{"text": "the cat"}\n{"text": "a hat"}\n',
+}
+"""Files whose tags, headers or separators are no text."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_marked_up_files_are_no_text(name: str, tmp_path: Path, tokbench: Tokbench) -> None:
+    """One line, unless ``bytes`` reads them as they are."""
+    path = tmp_path / name
+    path.write_bytes(PAGES[name])
+    output = tmp_path / "counts.parquet"
+    call = ("count", "--scheme", "gpt2", "-o", output)
+    message = tokbench(*call, path).message
+    assert message.startswith(f"tokbench: {path}: ")
+    assert "encoding: bytes, or --encoding bytes" in message
+    assert not output.exists()
+    source = TextSource(type="text", path=[str(path)])
+    [mistake] = mistakes_of_fields(source)
+    assert mistake == message.removeprefix("tokbench: ")
+    assert rejected(source) == mistake
+    packed = tmp_path / f"{name}.gz"
+    packed.write_bytes(gzip.compress(PAGES[name]))
+    assert rejected(TextSource(type="text", path=[str(packed)])).startswith(f"{packed}: ")
+    assert tokbench(*call, path, "--encoding", "bytes").status == 0
+
+
+@pytest.mark.parametrize("name", ["rows.jsonlines", "rows.jl", "rows.log", "rows"])
+def test_json_lines_of_another_ending_are_read(name: str, tmp_path: Path, tokbench: Tokbench) -> None:
+    path = tmp_path / name
+    path.write_bytes(PAGES["lines.txt"])
+    found = tokbench("count", "--scheme", "none", "-o", tmp_path / "counts.parquet", path)
+    assert found.stderr.splitlines()[-1] == "2 unique pre-tokens, 2 in all, 12 bytes"
+
+
+def test_a_program_in_julia_is_text(tmp_path: Path, tokbench: Tokbench) -> None:
+    path = tmp_path / "program.jl"
+    path.write_bytes(b"function f(x)\n  x + 1\nend\n")
+    assert tokbench("count", "--scheme", "gpt2", "-o", tmp_path / "counts.parquet", path).status == 0

@@ -24,7 +24,7 @@ from tests.support.processes import peak
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import long_documents
 from tokbench.corpus.fetch import _document
-from tokbench.corpus.json_lines import REMEDY
+from tokbench.corpus.json_lines import REMEDY, SKIP
 from tokbench.corpus.parallel import JsonLinePairs
 from tokbench.corpus.parallel_read import read_pairs
 from tokbench.corpus.read import mistakes_of_fields, read_source
@@ -199,7 +199,34 @@ def test_dots_lead_into_structures_of_parquet(tmp_path: Path) -> None:
         assert message == f"{path}: no column '{field}' (there are translation, translation.en)"
     pq.write_table(pa.table({"translation": [None, *rows]}), path)
     message = rejected(ParquetSource(type="parquet", path=[str(path)], text_field="translation.en"))
-    assert message == f"{path}: row 1 has no text in column 'translation.en'; fill or drop it"
+    assert message == f"{path}: row 1 has no text in column 'translation.en'; fill it, or {SKIP}"
+
+
+@pytest.mark.parametrize("longest", [None, 1 << 20])
+def test_null_texts_are_bad_records_of_every_format(longest: int | None, tmp_path: Path, tokbench: Tokbench) -> None:
+    """One key for lines, rows and downloads; an empty text is a document in each of them."""
+    values = ["a", None, "", "b"]
+    rows, lines = tmp_path / "rows.parquet", tmp_path / "rows.jsonl"
+    pq.write_table(pa.table({"text": values}), rows)
+    lines.write_text("".join(json.dumps({"text": value}) + "\n" for value in values))
+    for source, key in (
+        (ParquetSource(type="parquet", path=[str(rows)], bad_lines="skip"), "bad_rows"),
+        (JsonLinesSource(type="jsonl", path=[str(lines)], bad_lines="skip"), "bad_lines"),
+    ):
+        notes = Notes()
+        assert [document.text for document in read_source(source, longest=longest, notes=notes)] == [b"a", b"", b"b"]
+        assert notes.counts() == {key: 1}
+        assert SKIP in rejected(source.model_copy(update={"bad_lines": "reject"}))
+    hub = HubSource(type="hub", dataset="a/b", revision="0" * 40)
+    with pytest.raises(
+        TokbenchError, match=re.escape(f"row 2 has no text in column 'text'; name another column, or {SKIP}")
+    ):
+        _document(2, {"text": None}, hub, Notes())
+    notes = Notes()
+    assert _document(2, {"text": None}, hub.model_copy(update={"bad_lines": "skip"}), notes) is None
+    assert notes.lines() == {"bad_rows": "1 row without text left out"}
+    call = ("count", "--scheme", "gpt2", "-o", tmp_path / "counts.parquet", "--bad-lines", "skip")
+    assert "1 row without text left out" in tokbench(*call, rows).stderr.splitlines()
 
 
 def test_languages_of_the_hub_may_be_nested() -> None:
@@ -207,9 +234,9 @@ def test_languages_of_the_hub_may_be_nested() -> None:
         type="hub", dataset="a/b", revision="0" * 40, text_field="translation.en", language_field="meta.lang"
     )
     row = {"translation": {"en": "a"}, "meta": {"lang": "eng"}}
-    assert _document(1, row, source) == ("eng", b"a")
-    assert _document(1, row | {"meta.lang": "literal"}, source) == ("literal", b"a")
-    assert _document(1, {"translation": {"en": "a"}}, source) == ("", b"a")
+    assert _document(1, row, source, Notes()) == ("eng", b"a")
+    assert _document(1, row | {"meta.lang": "literal"}, source, Notes()) == ("literal", b"a")
+    assert _document(1, {"translation": {"en": "a"}}, source, Notes()) == ("", b"a")
 
 
 # Bad lines that are left out

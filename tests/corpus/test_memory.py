@@ -23,7 +23,7 @@ from tests.support.corpora import WRAPPERS, rejected, texts
 from tests.support.processes import MEGABYTE, contents, peak
 from tokbench.corpus import json_lines
 from tokbench.corpus.documents import Document, read_findings, read_shard, schema
-from tokbench.corpus.json_lines import REMEDY
+from tokbench.corpus.json_lines import REMEDY, SKIP
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source, texts_of_rows
 from tokbench.corpus.shards import open_shards
@@ -325,7 +325,7 @@ def test_empty_cells_are_no_documents(tmp_path: Path) -> None:
     """An empty text is a document, a cell without one is not."""
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"text": ["a", ""] * 200 + [None]}), path)
-    expected = f"{path}: row 401 has no text in column 'text'; fill or drop it"
+    expected = f"{path}: row 401 has no text in column 'text'; fill it, or {SKIP}"
     assert rejected(ParquetSource(type="parquet", path=[str(path)])) == expected
 
 

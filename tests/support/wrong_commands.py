@@ -150,7 +150,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("count --scheme gpt2 -o @out @words.jsonl", ("words.jsonl:1", "'text'")),
     ("count --scheme gpt2 -o @out @lists.jsonl", ("lists.jsonl:1",)),
     ("count --scheme gpt2 -o @out @deep.jsonl", ("deep.jsonl:1", "not JSON (byte 100001)")),
-    ("count --scheme gpt2 -o @out @plain.txt --bad-lines skip", ("--bad-lines: no file is JSON Lines",)),
+    ("count --scheme gpt2 -o @out @plain.txt --bad-lines skip", ("--bad-lines: no file is JSON Lines or Parquet",)),
     ("count --scheme gpt2 -o @out @rows.jsonl --text-field body", ("rows.jsonl:1", "'body'")),
     ("count --scheme gpt2 -o @out @plain.txt --text-field body", ("--text-field body: text has no fields",)),
     ("count --scheme gpt2 -o @out @plain.txt --language-field l", ("--language-field l: text has no fields",)),

@@ -40,8 +40,12 @@ def fetch_command(recipe: str, output: str) -> None:
     from tokbench.commands.recipes import recipe_options
     from tokbench.corpus.fetch import fetch
     from tokbench.corpus.sources import HubSource
+    from tokbench.io.encodings import Notes
 
-    written = fetch(recipe_options(recipe, HubSource, {}), Path(output))
+    notes = Notes()
+    written = fetch(recipe_options(recipe, HubSource, {}), Path(output), notes)
+    for line in notes.lines().values():
+        click.echo(line, err=True)
     click.echo(f"{written:,} documents", err=True)
 
 

@@ -200,7 +200,8 @@ def field_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--bad-lines",
             type=click.Choice(["reject", "skip"]),
-            help="Bad lines of JSON Lines: reject (the default) ends with an error, skip counts and skips them.",
+            help="Bad lines of JSON Lines, and rows of Parquet without text: reject (the default) ends with an error, "
+            "skip counts and skips them.",
         ),
     )
     named: Callable[..., None] = bundled

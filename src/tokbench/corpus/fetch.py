@@ -9,12 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokbench.corpus.json_lines import SKIP
 from tokbench.corpus.parallel import FetchedPairs
 from tokbench.corpus.parallel_read import Pair, side_of
 from tokbench.corpus.read import within_limits
 from tokbench.corpus.sources import HubDataset, HubSource
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.atomic import atomic_file
+from tokbench.io.encodings import Notes
 from tokbench.io.parquet import steps_of
 
 SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
@@ -22,8 +24,13 @@ ROWS = 1000
 MISSING = object()
 
 
-def fetch(source: HubSource, output: Path) -> int:
+def fetch(source: HubSource, output: Path, notes: Notes) -> int:
     """Stream a data set at its pinned revision into one Parquet file with columns ``text`` and ``language``.
+
+    Args:
+        source: the data set, and its limits.
+        output: the file.
+        notes: counter of rows without text that are left out.
 
     Returns:
         Number of documents written.
@@ -32,7 +39,7 @@ def fetch(source: HubSource, output: Path) -> int:
         TokbenchError: the hub, the data set or a column is not available.
     """
     with rows_of(source) as rows:
-        return _write(_documents(rows, source), output)
+        return _write(_documents(rows, source, notes), output)
 
 
 @contextmanager
@@ -60,22 +67,25 @@ def rows_of(source: HubDataset) -> Iterator[Iterable[dict[str, Any]]]:
         raise TokbenchError(f"{source.dataset} at {source.revision[:8]}: cannot be fetched ({reason})") from error
 
 
-def _documents(rows: Iterable[dict[str, Any]], source: HubSource) -> Iterator[tuple[bytes, str]]:
+def _documents(rows: Iterable[dict[str, Any]], source: HubSource, notes: Notes) -> Iterator[tuple[bytes, str]]:
     """Yield text and language of the documents within the source's limits."""
-    read = (_document(number, row, source) for number, row in enumerate(rows, 1))
+    read = filter(None, (_document(number, row, source, notes) for number, row in enumerate(rows, 1)))
     return ((text, language or "") for language, text in within_limits(source, read))
 
 
-def _document(number: int, row: dict[str, Any], source: HubSource) -> tuple[str, bytes]:
-    """Return language and text of a row. Rows are numbered from 1; a dot in a column name leads into a structure."""
+def _document(number: int, row: dict[str, Any], source: HubSource, notes: Notes) -> tuple[str, bytes] | None:
+    """Return language and text of a row, None if it is left out. Rows are numbered from 1; a dot in a column name leads
+    into a structure."""
     text = _value(row, source.text_field)
     if text is MISSING:
         raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {listed(row)})")
     language = _value(row, source.language_field) if source.language_field else None
+    if text is None and source.bad_lines == "skip":
+        notes.bad_rows += 1
+        return None
     if not isinstance(text, str | bytes):
-        raise TokbenchError(
-            f"{source.dataset}: row {number} has no text in column '{source.text_field}'; name another column"
-        )
+        remedy = f"name another column, or {SKIP}" if text is None else "name another column"
+        raise TokbenchError(f"{source.dataset}: row {number} has no text in column '{source.text_field}'; {remedy}")
     encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return str((None if language is MISSING else language) or source.language), encoded
 

@@ -11,7 +11,7 @@ from tokbench.io.json import HALF_PAIR
 from tokbench.kernels.json_fields import find_fields
 
 MEND = "correct the line"
-SKIP = "skip such lines (bad_lines: skip, or --bad-lines skip)"
+SKIP = "skip such records (bad_lines: skip, or --bad-lines skip)"
 REMEDY = f"{MEND}, or {SKIP}"
 LONG = 1 << 20
 """Bytes of a line above which messages give no column; also the maximum length of a language tag."""

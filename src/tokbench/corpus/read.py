@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.corpus.documents import ContinuationPiece, Document
-from tokbench.corpus.json_lines import LineReader
+from tokbench.corpus.json_lines import SKIP, LineReader
 from tokbench.corpus.long_documents import GOES_ON, PART, Cutter, Text, Texts, documents_of, split_stream
 from tokbench.corpus.parts import WHOLE, ReadSpan, row_groups
 from tokbench.corpus.shards import LONG
@@ -60,6 +60,7 @@ def texts_of_rows(
     largest: DocumentLimit | None,
     span: ReadSpan = WHOLE,
     longest: int | None = None,
+    skipped: Notes | None = None,
 ) -> Iterator[Row]:
     """Yield language tag (empty if missing) and text of each row of a Parquet file.
 
@@ -72,10 +73,11 @@ def texts_of_rows(
         largest: limit on the length of a text (default: none).
         span: range of the file to read.
         longest: bytes above which the caller cuts a text (default: never).
+        skipped: counter of rows whose text is null, which are then left out (default: such a row is an error).
 
     Raises:
-        TokbenchError: the file cannot be read, a column is missing or not text, or a text is longer than ``largest``;
-            the message names file and row.
+        TokbenchError: the file cannot be read, a column is missing or not text, a text is null, or longer than
+            ``largest``; the message names file and row.
     """
     if longest is not None and largest is not None:
         largest = largest.of_copies(COPIES)
@@ -94,17 +96,20 @@ def texts_of_rows(
             _check_groups(path, file, groups, text_field, largest)
         numbers = itertools.count(1 + sum(file.metadata.row_group(group).num_rows for group in range(groups.start)))
 
-        def text(language: str | None, cell: bytes | memoryview | None) -> Row:
+        def text(language: str | None, cell: bytes | memoryview | None) -> Row | None:
             number = next(numbers)
+            if cell is None and skipped is not None:
+                skipped.bad_rows += 1
+                return None
             if cell is None:
-                raise TokbenchError(f"{path}: row {number} has no text in column '{text_field}'; fill or drop it")
+                raise TokbenchError(f"{path}: row {number} has no text in column '{text_field}'; fill it, or {SKIP}")
             if largest is not None:
                 largest.check(f"{path}: row {number}", len(cell))
             return language or "", cell
 
         def texts(batch: Any) -> Iterator[Row]:
             languages = strings(column_of(batch, steps[language_field])) if language_field else repeat("")
-            return map(text, languages, _cells(column_of(batch, steps[text_field]), longest))
+            return filter(None, map(text, languages, _cells(column_of(batch, steps[text_field]), longest)))
 
         yield from chain.from_iterable(map(texts, batches(file, columns, groups=groups)))
 
@@ -205,9 +210,11 @@ def _texts(
             return _of_files(source, lambda file, _: _json_lines(file, source, largest, longest, notes))
         case ParquetSource():
             fields = source.text_field, source.language_field
+            skipped = (notes or Notes()) if source.bad_lines == "skip" else None
 
             def rows(file: Path, part: ReadSpan) -> Texts:
-                return _cut(texts_of_rows(file, *fields, largest, part, longest), source.documents, cutter, notes)
+                found = texts_of_rows(file, *fields, largest, part, longest, skipped)
+                return _cut(found, source.documents, cutter, notes)
 
             return _of_files(source, rows, span)
         case CountsSource():
@@ -355,8 +362,10 @@ def mistakes_of_fields(source: FileSource) -> list[str]:
         alone = source.model_copy(update={"path": [str(file)], "max_documents": 1, "languages": None})
         notes = Notes()
         try:
-            if not list(islice(read_source(alone, longest=longest, notes=notes), 1)) and notes.bad_lines:
-                found.append(f"{file}: no line is good ({notes.bad_lines:,} bad ones); name the fields that it has")
+            if not list(islice(read_source(alone, longest=longest, notes=notes), 1)) and (
+                bad := notes.bad_lines + notes.bad_rows
+            ):
+                found.append(f"{file}: no line is good ({bad:,} bad ones); name the fields that it has")
         except TokbenchError as error:
             found.append(str(error))
     return found

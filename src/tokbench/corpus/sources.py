@@ -89,7 +89,15 @@ class TextSource(FileSource):
     bytes. Invalid text is an error."""
 
 
-class JsonLinesSource(FileSource):
+class Records(Options):
+    """A source of records, one text each. An empty text is a document without bytes."""
+
+    bad_lines: BadLines = "reject"
+    """Treatment of a line that is not JSON, or whose text or language is missing, null, wrong or given twice, and of a
+    row whose text is null: ``reject`` is an error, ``skip`` leaves it out and counts it. Other fields are ignored."""
+
+
+class JsonLinesSource(Records, FileSource):
     """JSON Lines (plain or compressed), one document per line, or split further at blank lines or line ends."""
 
     type: Literal["jsonl"]
@@ -101,14 +109,11 @@ class JsonLinesSource(FileSource):
     language_field: str | None = "language"
     """Key of the language tag, with dots as in ``text_field``. Lines without it get the tag of the option
     ``language``."""
-    bad_lines: BadLines = "reject"
-    """Treatment of a line that is not JSON, or whose text or language is missing, wrong or given twice: ``reject`` is
-    an error, ``skip`` leaves the line out and counts it. Other fields of a line are ignored."""
     encoding: Annotated[Encoding, AfterValidator(_of_characters)] = UTF_8
     """Encoding of the files: ``utf-8``, ``utf-16`` or another of Python's."""
 
 
-class ParquetSource(FileSource):
+class ParquetSource(Records, FileSource):
     """Parquet files with a text column (string or binary), one document per row, or split further."""
 
     type: Literal["parquet"]
@@ -134,7 +139,7 @@ class HubDataset(Options):
     """Split of the data set on the hub."""
 
 
-class HubSource(HubDataset, Source):
+class HubSource(Records, HubDataset, Source):
     """A data set of the Hugging Face hub, streamed once by its own rule at a pinned revision."""
 
     type: Literal["hub"]

@@ -12,6 +12,7 @@ from tokbench.corpus.sources import (
     FileSource,
     JsonLinesSource,
     ParquetSource,
+    Records,
     TextSource,
     check_content,
     files_of,
@@ -52,8 +53,8 @@ def read_files(files: Sequence[str], fields: Fields = AS_USUAL, say: Say = say_o
             raise TokbenchError(f"{flag} {field}: text has no fields; name a file of JSON Lines or Parquet")
     if fields.encoding is not None and all(isinstance(source, ParquetSource) for source in sources):
         raise TokbenchError(f"--encoding {fields.encoding}: Parquet has its own encoding; leave the option out")
-    if fields.bad_lines is not None and not any(isinstance(source, JsonLinesSource) for source in sources):
-        raise TokbenchError("--bad-lines: no file is JSON Lines; leave the option out")
+    if fields.bad_lines is not None and not any(isinstance(source, Records) for source in sources):
+        raise TokbenchError("--bad-lines: no file is JSON Lines or Parquet; leave the option out")
     for source in sources:  # Raise before anything is written into a folder that is read.
         for file in files_of(source):
             check_content(file, source)
@@ -122,6 +123,7 @@ def _source(file: str, fields: Fields) -> FileSource:
         return JsonLinesSource(type="jsonl", **options, encoding=encoding)
     if kind == "parquet":
         language = fields.language or (LANGUAGE if LANGUAGE in column_names(file) else None)
+        options["bad_lines"] = fields.bad_lines or "reject"
         return ParquetSource(type="parquet", **options, language_field=language)
     if (
         encoding == UTF_8

@@ -205,7 +205,7 @@ class Fields:
         text: key or column of the text (default: ``text``).
         language: key or column of the language (default: ``language``, if it exists).
         encoding: encoding of text and JSON Lines files (default: ``utf-8``).
-        bad_lines: ``reject`` or ``skip`` bad lines of JSON (default: ``reject``).
+        bad_lines: ``reject`` or ``skip`` bad lines of JSON and rows without text (default: ``reject``).
     """
 
     text: str | None = None

@@ -95,6 +95,11 @@ END = "</w>"
 SENTENCEPIECE = re.compile(rb"\n(?:\n\n[\x01-\x08]|[^\n\x80-\xff]\n|[\x80-\xff][\x01-\x7f]\n)")
 """First bytes of a SentencePiece model: the tag of the first piece, its length in one or two bytes, and the tag of its
 text. Other forms have no line of one character, and no such bytes after empty lines."""
+PIECE = re.compile(
+    rb"\n(?:[^\x80-\xff]|[\x80-\xff][\x01-\x7f])\n(?:[^\x80-\xff]|[\x80-\xff][\x01-\x7f]).{0,512}?\x15.{4}(?:\x18.)?\n",
+    re.DOTALL,
+)
+"""The whole first piece of a SentencePiece model: lengths, text, the tag and bytes of its score, and its type."""
 UNKNOWN = re.compile(rb"(?m)^\[UNK\]\r?$")
 """The line of the unknown token, which every ``vocab.txt`` of BERT has."""
 LINES = 1000
@@ -197,7 +202,7 @@ def _form_of(place: Path, head: bytes, rest: bytes) -> str | None:
     """Return the form of a tokenizer's file from its head and, where :func:`_may_need_all` says so, the rest."""
     if plain_name(place.name).lower().endswith(".tiktoken"):
         return "tiktoken"
-    if SENTENCEPIECE.match(head):
+    if PIECE.match(head):
         return "sentencepiece"
     if FIRST_KEY.match(head):
         return _form_of_object(head + rest)

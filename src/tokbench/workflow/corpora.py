@@ -34,7 +34,7 @@ class Corpora:
         """Return the recipe of the hub source with this digest."""
         sources = [corpus.source for corpus in self.experiment.corpora.values()]
         hub = (source for source in sources if isinstance(source, HubSource))
-        return canonical(next(source for source in hub if _digest(source) == wildcards.digest))
+        return canonical(_recipe(next(source for source in hub if _digest(source) == wildcards.digest)))
 
     def files(self, wildcards: Any) -> list[str]:
         """Return the user's files of a corpus."""
@@ -220,7 +220,15 @@ def _names(number: int) -> list[str]:
 
 
 def _digest(source: HubSource | FetchedPairs) -> str:
-    return hashlib.sha256(canonical(source).encode()).hexdigest()[:16]
+    return hashlib.sha256(canonical(_recipe(source)).encode()).hexdigest()[:16]
+
+
+def _recipe(source: HubSource | FetchedPairs) -> dict[str, Any]:
+    """Return the recipe of a download without a newer key at its default, so that existing downloads are found."""
+    recipe = source.model_dump(mode="json")
+    if recipe.get("bad_lines") == "reject":
+        del recipe["bad_lines"]
+    return recipe
 
 
 AT_ONCE = 16
