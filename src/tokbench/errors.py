@@ -66,6 +66,17 @@ def unknown(name: str, kind: str, known: Iterable[str]) -> str:
     return f"'{shortened(name)}' is not {article} {kind} ({names}).{nearest(name, known)}"
 
 
+def check_once(place: Path | str, names: Sequence[str], wanted: Iterable[str]) -> None:
+    """Reject a table with two columns of one name.
+
+    Raises:
+        TokbenchError: a column of ``wanted`` is among ``names`` more than once.
+    """
+    for name in wanted:
+        if names.count(name) > 1:
+            raise TokbenchError(f"{place}: two columns are named '{name}'; rename one of them")
+
+
 def unknown_names(key: str, kind: str, names: Iterable[str], there: Iterable[str]) -> Iterator[str]:
     """Yield one line for each name that is not in ``there``."""
     for name in names:

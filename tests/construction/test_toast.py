@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tokbench
-from tests.conftest import ODD, TOPICS
+from tests.conftest import ODD, TOPICS, Tokbench
 from tokbench.adapters.export_hugging_face import export as export_json
 from tokbench.adapters.exports import export
 from tokbench.construction.toast import ToastOptions, best_nodes, build, known_substrings, tree_graph
@@ -156,6 +156,18 @@ def test_long_pretokens_are_left_out() -> None:
     vocabulary = build(counts, 300, ToastOptions(min_count=1, max_pretoken_bytes=8))
     assert vocabulary.tokens[256:] == (b"cd",)
     assert cut(vocabulary, b"ab" * 20 + b"cd") == [[b"a", b"b"] * 20 + [b"cd"]]
+
+
+@pytest.mark.parametrize("method", ["convextok", "toast"])
+def test_the_command_reports_long_pretokens(method: str, tmp_path: Path, tokbench: Tokbench) -> None:
+    """Without the line, a vocabulary was small because of the text."""
+    counts = PretokenCounts.from_pairs([(b"abcd" * 100, 3), (b"abab", 5)], "none")
+    counts.write(tmp_path / "counts.parquet")
+    call = ("build", method, "--counts", tmp_path / "counts.parquet", "--size", 400, "-o", tmp_path / "built")
+    lines = tokbench(*call).stderr.splitlines()
+    assert lines[0] == "3 pre-tokens of more than 256 bytes are left out, 98.36% of the text"
+    assert lines[1].startswith("the text yields ")
+    assert "left out" not in tokbench(*call, "--set", "max_pretoken_bytes=400").stderr
 
 
 def test_long_pretokens_are_split() -> None:

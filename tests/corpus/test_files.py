@@ -31,11 +31,15 @@ from tokbench.config.load import files_left_out
 from tokbench.corpus.documents import read_findings
 from tokbench.corpus.read import mistakes_of_fields, read_source, without_windows
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource, files_of, left_out
+from tokbench.corpus.units import read_units
 from tokbench.errors import TokbenchError
+from tokbench.intrinsic.resource import read_resource
+from tokbench.io import encodings
 from tokbench.io.compression import COMPRESSED, KINDS, LARGEST_WINDOW, window_of
 from tokbench.io.encodings import Notes, as_utf8, encoding_name
 from tokbench.io.paths import literal
 from tokbench.pretokens import PretokenCounts
+from tokbench.resource import resource_types
 from tokbench.runtime.memory_limit import MemoryLimit
 
 ROWS = [f"naïve text of line {number}\n" for number in range(100)]
@@ -239,6 +243,16 @@ def test_what_is_drawn_of_a_folder_is_counted(tmp_path: Path, tokbench: Tokbench
     assert read_findings(tmp_path / "corpus")["left_out"] == [line]
     experiment["corpora"]["pydoc"]["source"] = {"type": "text", "path": str(folder)}
     assert files_left_out(Experiment.model_validate(experiment)) == [f"corpora.pydoc.source.path: {line}"]
+
+
+def test_limits_are_no_samples(experiment: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the cat")
+    limits = {"max_documents": 3, "max_bytes_per_language": 9}
+    source = {"type": "text", "path": str(tmp_path / "a.txt"), **limits}
+    experiment["corpora"]["pydoc"]["source"] = source
+    assert files_left_out(Experiment.model_validate(experiment)) == [
+        f"corpora.pydoc.source.{key}: the beginning of the source is read, which is no sample of it" for key in limits
+    ]
 
 
 def test_json_lines_of_a_folder(tmp_path: Path) -> None:
@@ -494,3 +508,59 @@ def test_a_program_in_julia_is_text(tmp_path: Path, tokbench: Tokbench) -> None:
     path = tmp_path / "program.jl"
     path.write_bytes(b"function f(x)\n  x + 1\nend\n")
     assert tokbench("count", "--scheme", "gpt2", "-o", tmp_path / "counts.parquet", path).status == 0
+
+
+@pytest.mark.parametrize("documents", ["file", "line"])
+def test_marks_of_joined_files_are_counted(documents: str, tmp_path: Path) -> None:
+    """They stay, as text does; also one that two blocks share."""
+    first = "\ufeffone\n" + "a" * (encodings.PIECE - 8) + "\n"
+    path = tmp_path / "joined.txt"
+    path.write_text(first + "\ufefftwo\n" + "\ufeffthree\n")
+    source = TextSource(type="text", path=[str(path)], documents=documents)  # type: ignore[arg-type]
+    notes = Notes()
+    text = b"".join(document.text for document in read_source(source, notes=notes))
+    assert text == path.read_bytes()[3:]
+    assert notes.lines() == {
+        "byte_order_marks": "byte-order mark removed from 1 file",
+        "inner_byte_order_marks": "2 byte-order marks within texts, as of joined files; kept as text",
+    }
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    cells = [pa.array(["a"]), pa.array(["b"]), pa.array(["en"]), pa.array(["x"])]
+    for names in (["text", "text", "language", "n"], ["text", "n", "language", "language"]):
+        pq.write_table(pa.Table.from_arrays(cells, names=names), tmp_path / "rows.parquet")
+        source = ParquetSource(type="parquet", path=[str(tmp_path / "rows.parquet")], language_field="language")
+        twice = max(names, key=names.count)
+        assert rejected(source) == f"{tmp_path / 'rows.parquet'}: two columns are named '{twice}'; rename one of them"
+    pq.write_table(pa.Table.from_arrays(cells, names=["text", "n", "language", "n"]), tmp_path / "rows.parquet")
+    assert texts(source) == [b"a"]
+    (tmp_path / "units.csv").write_text("document,unit,unit\n0,a,b\n")
+    with pytest.raises(TokbenchError, match="two columns are named 'unit'; rename one of them"):
+        read_units(tmp_path / "units.csv")
+    table = tmp_path / "deu_morph_data.csv"
+    table.write_text("full_word,pt1,pt1,rest\nab,a,a,b\n")
+    with pytest.raises(TokbenchError, match="two columns are named 'pt1'; rename one of them"):
+        read_resource("morphscore", resource_types["morphscore"].options(path=[str(table)]))
+
+
+def test_a_language_tag_cannot_turn_a_line_round(tmp_path: Path) -> None:
+    """Such a character in a tag reversed the captions of figures; escapes show it in messages."""
+    tag, shown = "en\u202e", r"the language 'en\u202e' has a character that cannot be printed"
+    lines, rows = tmp_path / "rows.jsonl", tmp_path / "rows.parquet"
+    write_json_lines(lines, [{"text": "a", "language": tag}, {"text": "b", "language": "en"}])
+    pq.write_table(pa.table({"text": ["a", "b"], "language": [tag, "en"]}), rows)
+    sources: list[JsonLinesSource | ParquetSource] = [
+        JsonLinesSource(type="jsonl", path=[str(lines)]),
+        ParquetSource(type="parquet", path=[str(rows)], language_field="language"),
+    ]
+    for source in sources:
+        assert shown in rejected(source)
+        assert texts(source.model_copy(update={"bad_lines": "skip"})) == [b"b"]
+    for options in ({"language": tag}, {"rename_languages": {"en": tag}}, {"path": {tag: [str(lines)]}}):
+        with pytest.raises(ValueError, match="has a character that cannot be printed; name it without"):
+            JsonLinesSource(type="jsonl", **options)  # type: ignore[arg-type]
+    words = tmp_path / "words.parquet"
+    pq.write_table(pa.table({"word": ["a-b"], "lang": [tag]}), words)
+    with pytest.raises(TokbenchError, match="has a character that cannot be printed; correct it"):
+        read_resource("compoundpiece", resource_types["compoundpiece"].options(path=[str(words)]))

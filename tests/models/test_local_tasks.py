@@ -22,7 +22,7 @@ from tokbench.workflow.models import Suites
 
 QUESTIONS = DATA / "multiple_choice"
 FILES = {
-    "choices": '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n\n{"query": "1?", "choices": [1], "gold": 0}',
+    "choices": '{"query": "2 + 2 = ", "choices": ["3", "4"], "gold": 1}\n\n{"query":"1", "choices": [1, 2], "gold": 0}',
     "schemas": '{"context_options": ["Ann", "Bob "], "continuation": "ran.", "gold": 1}\n',
     "completions": '{"context": "He said ", "continuation": "no", "category": "x"}\n',
     "mmlu": 'question,choice0,choice1,choice2,choice3,answer\n"Why, ""now""?\nSay.",a,b,c,d,2\nWhen?,a,b,c,d,A\n',
@@ -35,7 +35,7 @@ FILES = {
 READ = {
     "choices": [
         (1, {"context": "2 + 2 =", "choices": ["3", "4"], "gold": 1, "group": ""}),
-        (3, {"context": "1?", "choices": ["1"], "gold": 0, "group": ""}),
+        (3, {"context": "1", "choices": ["1", "2"], "gold": 0, "group": ""}),
     ],
     "schemas": [(1, {"openings": ["Ann", "Bob"], "ending": " ran.", "gold": 1, "group": ""})],
     "completions": [(1, {"context": "He said", "continuation": " no", "group": "x"})],
@@ -115,6 +115,8 @@ def test_spoilt_records_are_named(form: str, text: str, message: str) -> None:
 UNANSWERABLE = [
     ("choices", '{"query": "a", "choices": ["b", "c", "b "], "gold": 0}', "the right choice equals another ('b')"),
     ("choices", '{"query": "a", "choices": ["b", " "], "gold": 0}', "a choice is empty"),
+    ("choices", '{"query": "a", "choices": ["b"], "gold": 0}', "there is one choice only, so every answer is right"),
+    ("schemas", '{"context_options": ["a"], "continuation": "b", "gold": 0}', "there is one choice only"),
     ("minimal_pairs", '{"sentence_good": "We go.", "sentence_bad": "We go."}', "the right choice equals another"),
     ("schemas", '{"context_options": ["a", "a"], "continuation": "b", "gold": 0}', "the right choice equals another"),
     ("schemas", '{"context_options": ["a", "b"], "continuation": " ", "gold": 0}', "the ending is empty"),

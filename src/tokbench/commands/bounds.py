@@ -80,7 +80,7 @@ def bound_command(
     """
     from tokbench.candidates.initial import check_size
     from tokbench.io.json import write_result
-    from tokbench.optimum.bound import bound_text
+    from tokbench.optimum.bound import bound_text, line_of_left_out
     from tokbench.optimum.certificate import write_certificate
     from tokbench.pretokens import PretokenCounts
     from tokbench.pretokens.files import check_stage, read_languages
@@ -113,11 +113,7 @@ def bound_command(
         languages = read_languages(counts)
         told = bound_text(pretokens, languages, size, must=result is None, report=report, keep=keep, **options)
     if long := told.get("left_out", {}).get("pretokens"):
-        click.echo(
-            f"{long:,} pre-tokens of more than {max_pretoken_bytes:,} bytes are left out, "
-            f"{told['left_out']['share']:.2%} of the text",
-            err=True,
-        )
+        click.echo(line_of_left_out(long, told["left_out"]["share"], max_pretoken_bytes), err=True)
     if result is None:
         told["seconds"] = round(time.process_time() - started, 3)
         click.echo(json.dumps(told, indent=2))

@@ -36,6 +36,7 @@ from tokbench.runtime.progress import progress
 
 if TYPE_CHECKING:
     from tokbench.commands.parameters import Fields
+    from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
 
 
@@ -203,6 +204,8 @@ def build_command(
             name=on_one_line(name or Path(output).name),
             started=started,
         )
+    if pretokens and (longest := getattr(chosen, "max_pretoken_bytes", None)) is not None:
+        _say_left_out(pretokens, longest)
     if len(tokenizer) < size:
         click.echo(f"the text yields {len(tokenizer):,} tokens, fewer than the {size:,} asked for", err=True)
     if reason := (tokenizer.vocabulary.record or {}).get("stopped"):
@@ -211,6 +214,15 @@ def build_command(
         f"{len(tokenizer):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
         err=True,
     )
+
+
+def _say_left_out(pretokens: "PretokenCounts", longest: int) -> None:
+    """Report the pre-tokens that a construction does not choose tokens from, as they are too long."""
+    from tokbench.optimum.bound import line_of_left_out
+
+    _, long = pretokens.split_by_length(longest)
+    if long.total:
+        click.echo(line_of_left_out(long.total, long.total_bytes / pretokens.total_bytes, longest), err=True)
 
 
 @click.command("import")

@@ -191,14 +191,19 @@ def _equal(section: str, entries: Mapping[str, Any]) -> Iterator[str]:
 
 
 def files_left_out(experiment: Experiment) -> list[str]:
-    """Return one line for each corpus folder in which files are skipped."""
-    sources = {name: corpus.source for name, corpus in experiment.corpora.items()}
-    return [
-        f"corpora.{name}.source.path: {line}"
-        for name, source in sources.items()
-        if isinstance(source, FileSource)
-        for line in left_out(source)
-    ]
+    """Return one line for each corpus folder in which files are skipped, and for each limit that reads the beginning of
+    a source."""
+    found = []
+    for name, corpus in experiment.corpora.items():
+        source = corpus.source
+        if isinstance(source, FileSource):
+            found += [f"corpora.{name}.source.path: {line}" for line in left_out(source)]
+        for key in ("max_documents", "max_bytes_per_language"):
+            if getattr(source, key) is not None:
+                found.append(
+                    f"corpora.{name}.source.{key}: the beginning of the source is read, which is no sample of it"
+                )
+    return found
 
 
 def files_with_equal_content(experiment: Experiment) -> list[str]:

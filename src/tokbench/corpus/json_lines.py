@@ -4,6 +4,7 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 
+from tokbench.corpus.languages import is_tag, not_a_tag
 from tokbench.corpus.sources import JsonLinesSource
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.encodings import Notes
@@ -122,6 +123,8 @@ class LineReader:
                 raise BadLineError(f"{place}: no key '{self._text}' (found {listed(keys)}); {name}")
             raise BadLineError(f"{place}: not a JSON object with a string under '{self._text}'; {REMEDY}")
         tag = _tag(line, languages[0]) if languages and languages[0] else ""
+        if tag is not None and not is_tag(tag):
+            raise BadLineError(f"{place}: {not_a_tag(tag)}; {REMEDY}")
         if tag is None:
             raise BadLineError(f"{place}: the language under '{self._language}' is not text; {REMEDY}")
         return tag, *text

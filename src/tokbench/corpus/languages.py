@@ -3,9 +3,33 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
+from tokbench.errors import shortened
+
 UNDETERMINED = "und"
 """ISO 639 code of an undetermined language."""
 Value = TypeVar("Value")
+
+
+def is_tag(text: str) -> bool:
+    """Return whether a text can be a language tag: others have characters that cannot be printed, such as marks of the
+    direction of writing, which would turn captions round."""
+    return text.isprintable()
+
+
+def not_a_tag(text: str) -> str:
+    """Return a message about a text that cannot be a language tag."""
+    return f"the language '{shortened(text)}' has a character that cannot be printed"
+
+
+def check_tag(text: str) -> str:
+    """Return a language tag of a configuration.
+
+    Raises:
+        ValueError: it has a character that cannot be printed.
+    """
+    if not is_tag(text):
+        raise ValueError(f"{not_a_tag(text)}; name it without")
+    return text
 
 
 def tag_of_untagged(languages: Collection[str]) -> str:

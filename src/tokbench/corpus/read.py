@@ -17,6 +17,7 @@ from typing import Any
 
 from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.corpus.json_lines import SKIP, LineReader
+from tokbench.corpus.languages import is_tag, not_a_tag
 from tokbench.corpus.long_documents import GOES_ON, PART, Cutter, Text, Texts, documents_of, split_stream
 from tokbench.corpus.parts import WHOLE, ReadSpan, row_groups
 from tokbench.corpus.shards import LONG
@@ -36,7 +37,7 @@ from tokbench.corpus.sources import (
     is_limited,
     tagged_files,
 )
-from tokbench.errors import TokbenchError, listed
+from tokbench.errors import TokbenchError, check_once, listed
 from tokbench.io.compression import HEAD, LARGEST_WINDOW, USUAL_WINDOW, compression_of, window_of
 from tokbench.io.encodings import UTF_8, Notes, as_utf8, reject_mark
 from tokbench.io.parquet import batches, column_of, is_text, parquet, raw, steps_of, strings, type_of, views
@@ -85,6 +86,7 @@ def texts_of_rows(
     with parquet(path, "readable as Parquet", REMEDY, in_pieces=True) as file:
         names = file.schema_arrow.names
         steps = {column: steps_of(column, names) for column in columns}
+        check_once(path, names, {steps[column][0] for column in columns})
         for column in columns:
             kind = type_of(file.schema_arrow, steps[column])
             if kind is None:
@@ -103,6 +105,11 @@ def texts_of_rows(
                 return None
             if cell is None:
                 raise TokbenchError(f"{path}: row {number} has no text in column '{text_field}'; fill it, or {SKIP}")
+            if not is_tag(language or "") and skipped is not None:
+                skipped.bad_rows += 1
+                return None
+            if not is_tag(language or ""):
+                raise TokbenchError(f"{path}: row {number}: {not_a_tag(language or '')}; correct it, or {SKIP}")
             if largest is not None:
                 largest.check(f"{path}: row {number}", len(cell))
             return language or "", cell

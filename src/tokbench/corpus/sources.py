@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tokbench.corpus.folders import line_of, read_folder
+from tokbench.corpus.languages import check_tag
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.compression import Kind, check_regular, has_kind, kind_named, with_endings
 from tokbench.io.contents import content_of
@@ -41,7 +42,9 @@ def _of_characters(encoding: str) -> str:
 Encoding = Annotated[str, AfterValidator(encoding_name)]
 """The encoding of a text: a name known to Python, or ``bytes``."""
 PathList = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
-Paths = PathList | dict[str, PathList]
+Tag = Annotated[str, AfterValidator(check_tag)]
+"""A language tag, without characters that cannot be printed."""
+Paths = PathList | dict[Tag, PathList]
 Unit = Literal["whole", "paragraph", "line"]
 BadLines = Literal["reject", "skip"]
 
@@ -50,15 +53,16 @@ class Source(Options):
     """Options of all sources."""
 
     max_documents: int | None = Field(None, ge=1, le=LARGEST_BYTES)
-    """Maximum number of documents, read from the beginning (default: no limit)."""
+    """Maximum number of documents: the first ones of the source, which are no sample of it. If it is sorted by domain
+    or date, shuffle it first (default: no limit)."""
     max_bytes_per_language: int | None = Field(None, ge=1, le=LARGEST_BYTES)
-    """Read documents of each language until this number of bytes is reached; the last document is complete (default: no
-    limit)."""
+    """Read the first documents of each language until this number of bytes is reached; the last document is complete.
+    As with ``max_documents``, they are no sample (default: no limit)."""
     languages: list[str] | None = None
     """Read only documents with these language tags (default: all)."""
-    rename_languages: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
+    rename_languages: dict[str, Annotated[Tag, Field(min_length=1)]] = Field(default_factory=dict)
     """New names of language tags, so that files with different names of a language agree."""
-    language: str = ""
+    language: Tag = ""
     """Language tag of documents without one. By default it is ``und`` (undetermined) if other documents of the corpus
     have a language, and empty if no document has one."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.errors import TokbenchError, shortened
+from tokbench.errors import TokbenchError, check_once, shortened
 from tokbench.io.text_files import first_line
 
 MOST_DOCUMENTS = 1000
@@ -36,6 +36,7 @@ def read_units(path: Path | str) -> dict[int, str]:
             missing = [name for name in ("document", "unit") if name not in (rows.fieldnames or ())]
             if missing:
                 raise TokbenchError(f"{path}: no column '{missing[0]}'; give CSV with the columns document and unit")
+            check_once(path, list(rows.fieldnames or ()), ("document", "unit"))
             for row in rows:
                 number, unit = row["document"] or "", row["unit"] or ""
                 place = f"{path}:{rows.line_num}"

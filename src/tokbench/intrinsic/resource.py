@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.errors import TokbenchError
+from tokbench.corpus.languages import is_tag, not_a_tag
+from tokbench.errors import TokbenchError, listed_files
 from tokbench.intrinsic.gold_tables import decision_table, segmentation_table
 from tokbench.io.text_files import size_of
 from tokbench.metric.measurement import in_groups
@@ -55,6 +56,9 @@ def read_resource(kind: str, options: ResourceOptions, files: Sequence[tuple[str
     chosen = resource_files(kind, options) if files is None else files
     rows = (row for language, path in chosen for row in method.function(path, language, options))
     table = TABLES[method.gold](rows)
+    for language in table["language"].unique(maintain_order=True):
+        if not is_tag(language):
+            raise TokbenchError(f"{listed_files([path for _, path in chosen])}: {not_a_tag(language)}; correct it")
     if options.languages is not None:
         table = table.filter(pl.col("language").is_in(options.languages))
     if options.left_out:

@@ -48,6 +48,7 @@ class Notes:
 
     Attributes:
         marks: number of files whose byte-order mark is removed.
+        inner_marks: number of byte-order marks after the beginning of a text, as in files that were joined; they stay.
         bytes: bytes that are read without conversion (encoding ``bytes``).
         invalid: number of these that are not part of valid UTF-8.
         bad_lines: number of bad lines of JSON that are left out.
@@ -56,6 +57,7 @@ class Notes:
     """
 
     marks: int = 0
+    inner_marks: int = 0
     bytes: int = 0
     invalid: int = 0
     bad_lines: int = 0
@@ -76,6 +78,9 @@ class Notes:
         found = {}
         if self.marks:
             found["byte_order_marks"] = f"byte-order mark removed from {self.marks:,} file{'s' * (self.marks > 1)}"
+        if self.inner_marks:
+            marks = f"{self.inner_marks:,} byte-order mark{'s' * (self.inner_marks > 1)}"
+            found["inner_byte_order_marks"] = f"{marks} within texts, as of joined files; kept as text"
         if self.invalid:
             share = 100 * self.invalid / self.bytes
             found["not_utf8"] = f"{self.invalid:,} of {self.bytes:,} bytes ({share:.2g} %) are not UTF-8; read as bytes"
@@ -127,6 +132,7 @@ class Utf8(io.RawIOBase):
         self._read = self._lines = 0
         self._begun = self._ended = False
         self._ready = memoryview(b"")
+        self._end = b""
 
     def readable(self) -> bool:
         return True
@@ -158,7 +164,10 @@ class Utf8(io.RawIOBase):
             self._begun = True
             if text.startswith("\ufeff"):
                 self._notes.marks += 1
-                return spelt[len(codecs.BOM_UTF8) :]
+                spelt = spelt[len(codecs.BOM_UTF8) :]
+        if not spelt.isascii():
+            self._notes.inner_marks += (self._end + spelt).count(codecs.BOM_UTF8)
+        self._end = spelt[-len(codecs.BOM_UTF8) + 1 :]
         return spelt
 
     def _valid(self, block: bytes) -> int:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.errors import TokbenchError, listed
+from tokbench.errors import TokbenchError, check_once, listed
 from tokbench.io.text_files import read_lines
 from tokbench.metric.usage import CountSegmenter
 from tokbench.pretokenization import Boundaries, pretokenization_of
@@ -225,6 +225,7 @@ def records(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tupl
         absent = [column for column in columns if column not in head]
         if absent:
             raise TokbenchError(f"{path}: no column '{absent[0]}' (there are {listed(head)})")
+        check_once(path, head, columns)
         places = [head.index(column) for column in columns]
         for row in reader:
             if len(row) != len(head):

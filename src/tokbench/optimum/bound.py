@@ -403,6 +403,11 @@ def left_out(long: PretokenCounts, total_bytes: int) -> dict[str, Any]:
     return {"pretokens": long.total, "share": share, "counts": {word.hex(): count for word, count in long.items()}}
 
 
+def line_of_left_out(number: int, share: float, longest: int) -> str:
+    """Return a line about pre-tokens that are left out: their number, share of the text, and the limit in bytes."""
+    return f"{number:,} pre-tokens of more than {longest:,} bytes are left out, {share:.2%} of the text"
+
+
 def bounded_or_why(counts: PretokenCounts, size: int, **options: Any) -> dict[str, Any]:
     """Return the result of :func:`bounded`, or ``bound`` None with a ``reason`` if pre-tokens are too long."""
     try:

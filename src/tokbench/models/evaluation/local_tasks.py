@@ -86,6 +86,8 @@ def fault(row: Row) -> str | None:
     if "openings" in row and not row["ending"].strip():
         return "the ending is empty"
     texts = row["choices"] if "choices" in row else row["openings"]
+    if len(texts) < 2:
+        return "there is one choice only, so every answer is right"
     if not all(text.strip() for text in texts):
         return "a choice is empty"
     right = texts[row["gold"]]
