@@ -73,7 +73,7 @@ def test_docstrings_lead_to_what_is_there() -> None:
 
 PRIVATE_IMPORTS_ROOT = Path(__file__).parents[1]
 OURS = ("tokbench", "snakemake_logger_plugin_lines", "__future__")
-DOCUMENTED = {"_thread", "logging.raiseExceptions", "sys.argv", "sys.stdout", "sys.stderr"}
+DOCUMENTED = {"_thread", "logging.raiseExceptions", "sys.argv", "sys.stdin", "sys.stdout", "sys.stderr"}
 """Names and attributes that Python's own documentation says may be imported and assigned."""
 ALLOWED = {
     "src/tokbench/auto_tokenizer.py": {"sys.meta_path"},

@@ -2,18 +2,23 @@
 
 import os
 import sys
-
-MODES = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
-"""Modes in which the null device is opened for each stream: reading standard input and writing to standard output fail
-as they do in other programs, and messages are lost."""
+from typing import TextIO
 
 
 def open_closed_streams() -> None:
     """Replace standard streams that are closed, so that their use is an ``OSError`` and not a missing attribute.
 
-    No file that is opened later then has the number of a standard stream.
+    Reading standard input and writing to standard output fail as they do in other programs; messages are lost. No file
+    that is opened later has the number of a standard stream.
     """
-    for name, mode in MODES.items():
-        if getattr(sys, name) is None:
-            number = os.open(os.devnull, mode)
-            setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115 - they stay open
+    if sys.stdin is None:
+        sys.stdin = _null("r", os.O_WRONLY)
+    if sys.stdout is None:
+        sys.stdout = _null("w", os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = _null("w", os.O_WRONLY)
+
+
+def _null(mode: str, access: int) -> TextIO:
+    """Open the null device as a stream; if its access contradicts its mode, each use is an error."""
+    return os.fdopen(os.open(os.devnull, access), mode, encoding="utf-8")
