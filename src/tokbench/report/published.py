@@ -387,7 +387,9 @@ def _page(
         f"## P-values that differ by more than {FAR:.0%}",
         "",
         "They agree within the rounding of their inputs. Accuracies are printed to a tenth of a percent, and a p-value "
-        "of the signed-rank test changes with the order of nearly equal differences.",
+        "of the signed-rank test changes with the order of nearly equal differences. Ours are of accuracies moved to "
+        "the nearest share of right answers that the task's number of questions allows, so they are not of the printed "
+        "numbers. Least and greatest are over all accuracies that print as the paper's.",
         "",
         *_value_rows(far),
         "",
