@@ -331,7 +331,7 @@ def test_damaged_ranks(tmp_path: Path) -> None:
 
 
 def test_a_file_without_end_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokbench.adapters.forms.LARGEST_FILE", 1000)
+    monkeypatch.setattr("tokbench.adapters.forms.LARGEST_TOKENIZER", 1000)
     path = made.written(tmp_path / "a.tiktoken", b"x" * 2000)
     with pytest.raises(TokbenchError, match="more than 1,000 bytes, as no tokenizer has"):
         read(path, "tiktoken", pattern="gpt2")
@@ -381,16 +381,17 @@ def test_a_tokenizers_folder_is_no_text(level: dict[str, Any], tmp_path: Path, t
     text = made.written(tmp_path / "text.txt", TOPICS[0])
     for folder in (tmp_path / "a", theirs):
         for command in (
-            ("compare", tmp_path / "a", tmp_path / "b", folder, text),
+            ("compare", tmp_path / "a", tmp_path / "b", text, folder),
             ("count", "--pretokenization", "gpt2", text, folder, "-o", tmp_path / "c.parquet"),
             ("measure", tmp_path / "a", "--documents", folder),
             ("check", tmp_path / "a", folder),
         ):
             told = tokbench(*command)
             assert told.status == 2
-            assert told.message == (
-                f"tokbench: {folder}: a tokenizer's folder, and a text is read here; name a file or folder of text"
+            reason = (
+                f"a tokenizer after the text {text}" if command[0] == "compare" else "the folder of a tokenizer, and a"
             )
+            assert told.message.startswith(f"tokbench: {folder}: {reason}")
 
 
 def test_a_folder_of_several_files_of_ranks(tmp_path: Path, tokbench: Tokbench) -> None:

@@ -41,6 +41,8 @@ TEXTS = {
     "words.txt": "".join(f"word{number}\n" for number in range(300)),
     "digests.txt": "".join(f"{number:032x}\n" for number in range(300)),
     "numbered.txt": "word 12\n" * 300,
+    "pairs_of_letters.txt": "a b\n" * 300,
+    "moves.txt": "".join(f"{left} {right}\n" for left in "abcdefghijklmnop" for right in "abcdefghijklmnop"),
     "shader.txt": "#version 330 core\nvoid main() {}\n",
     "mention.txt": "A vocabulary has the line\n[UNK]\nfor others.\n" * 100,
     "model.jsonl": '{"model": {"name": "a", "vocab": 3}, "text": "x"}\n' * 3,

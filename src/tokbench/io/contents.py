@@ -42,6 +42,8 @@ HEAD = 1 << 16
 """Bytes of a file that are read to decide what it is."""
 LARGEST_TOKENIZER = 1 << 28
 """Maximum number of bytes of a tokenizer's file; the largest common ones have a tenth of it."""
+LARGEST_LIST = 1 << 24
+"""Maximum number of bytes of a list of tokens in hexadecimal that are searched for the 256 bytes."""
 FILES = (
     ("tokenizer.json",),
     ("tekken.json",),
@@ -130,7 +132,7 @@ def content_of(path: Path | str) -> Content:
     try:
         with opened(place, "") as file:
             head = file.read(HEAD)
-            form = _form_of(place, head, file.read(LARGEST_TOKENIZER) if _may_need_all(head) else b"")
+            form = _form_of(place, head, file.read(_rest_needed(head)))
     except TokbenchError:
         return Content("parquet", "Parquet") if place.is_file() and _begins(place, b"PAR1") else PLAIN
     if form is not None:
@@ -189,17 +191,17 @@ def _begins(path: Path, magic: bytes) -> bool:
         return False
 
 
-def _may_need_all(head: bytes) -> bool:
-    """Return whether the form of a file can be decided only from all of it."""
+def _rest_needed(head: bytes) -> int:
+    """Return the maximum number of bytes after the head that decide the form of a file; 0 if the head decides."""
     if len(head) < HEAD:
-        return False
+        return 0
     if (first := FIRST_KEY.match(head)) is not None:
-        return first[1].decode() in FIRST_KEYS and not _is_json_lines(head)
-    return _all(_sample(head), is_token)
+        return LARGEST_TOKENIZER if first[1].decode() in FIRST_KEYS and not _is_json_lines(head) else 0
+    return LARGEST_LIST if _all(_sample(head), is_token) else 0
 
 
 def _form_of(place: Path, head: bytes, rest: bytes) -> str | None:
-    """Return the form of a tokenizer's file from its head and, where :func:`_may_need_all` says so, the rest."""
+    """Return the form of a tokenizer's file from its head and the rest that :func:`_rest_needed` asks for."""
     if plain_name(place.name).lower().endswith(".tiktoken"):
         return "tiktoken"
     if PIECE.match(head):
@@ -274,14 +276,16 @@ def _all(lines: list[bytes], fits: Callable[[bytes], bool]) -> bool:
 
 
 def _are_merges(lines: list[bytes]) -> bool:
-    """Return whether the parts of every line are characters, or were merged by a line before."""
+    """Return whether lines are distinct, and their parts are characters or, some of them, merged by a line before."""
     merged: set[str] = set()
+    deeper = False
     for line in lines:
         left, blank, right = line.decode("utf-8", "replace").partition(" ")
         if not blank or not all(len(part.removesuffix(END)) == 1 or part in merged for part in (left, right)):
             return False
+        deeper = deeper or left in merged or right in merged
         merged.add(left + right)
-    return True
+    return deeper and len(set(lines)) == len(lines)
 
 
 def _are_words(lines: list[bytes]) -> bool:
