@@ -335,7 +335,7 @@ SPELLED_OUT = re.compile(
 WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
-    *("note_untagged", "told", "unpinned_line", "pluralise", "keyed"),
+    *("note_untagged", "told", "unpinned_line", "pluralise", "keyed", "line_of_left_out"),
     *("options_with_recipes", "InitialRecipe", "check_recipe"),
 }
 """What bounds memory, what rejects a command, and what is only printed, such as keys of measurements on a terminal."""

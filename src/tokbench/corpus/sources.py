@@ -60,7 +60,9 @@ class Source(Options):
     As with ``max_documents``, they are no sample (default: no limit)."""
     languages: list[str] | None = None
     """Read only documents with these language tags (default: all)."""
-    rename_languages: dict[str, Annotated[Tag, Field(min_length=1)]] = Field(default_factory=dict)
+    rename_languages: dict[str, Annotated[str, Field(min_length=1), AfterValidator(check_tag)]] = Field(
+        default_factory=dict
+    )
     """New names of language tags, so that files with different names of a language agree."""
     language: Tag = ""
     """Language tag of documents without one. By default it is ``und`` (undetermined) if other documents of the corpus
