@@ -6,7 +6,8 @@ byte_lms = ByteLms(experiment)
 
 rule train_byte_lm:
     input:
-        "<results>/corpus/{corpus}",
+        records.trigger("train_byte_lm"),
+        corpus="<results>/corpus/{corpus}",
     output:
         directory("<results>/byte_lm/{corpus}/{byte_lm}/model"),
     log:
@@ -16,6 +17,7 @@ rule train_byte_lm:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("train_byte_lm"),
         recipe=byte_lms.training_recipe,
         code=byte_lms.training_code,
         checkpoints=f"{experiment.folder}/checkpoints/train_byte_lm/{{corpus}}/{{byte_lm}}",
@@ -28,12 +30,14 @@ rule train_byte_lm:
     message:
         "train byte language model {wildcards.byte_lm} on {wildcards.corpus}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench train_byte_lm --memory {resources.mem_mb:q} --recipe {params.recipe:q}"
-        " --checkpoints {params.checkpoints:q} -o {output:q} -- {input:q}/byte_lm/*.parquet &> {log:q}"
+        " --checkpoints {params.checkpoints:q} -o {output:q} -- {input.corpus:q}/byte_lm/*.parquet &> {log:q}"
 
 
 rule score_bytes:
     input:
+        records.trigger("score_bytes"),
         corpus="<results>/corpus/{corpus}",
         model="<results>/byte_lm/{corpus}/{byte_lm}/model",
     output:
@@ -45,6 +49,7 @@ rule score_bytes:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("score_bytes"),
         recipe=byte_lms.recipe,
         code=byte_lms.code,
     priority: 2
@@ -56,6 +61,7 @@ rule score_bytes:
     message:
         "score bytes of {wildcards.corpus} with {wildcards.byte_lm}, shard {wildcards.shard}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench score_bytes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q}"
         " -o {output:q} -- {input.corpus:q}/tokenizer/{wildcards.shard}.parquet &> {log:q}"
 
@@ -63,6 +69,7 @@ rule score_bytes:
 # Runs only if report.byte_signals contains sentences.
 rule draw_bytes:
     input:
+        records.trigger("draw_bytes"),
         model="<results>/byte_lm/{corpus}/{byte_lm}/model",
         scores=collect("<results>/byte_lm/{{corpus}}/{{byte_lm}}/scores/{shard}.parquet", shard=byte_lms.shards),
     output:
@@ -80,6 +87,7 @@ rule draw_bytes:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("draw_bytes"),
         recipe=byte_lms.recipe,
         sentences=byte_lms.sentences,
         code=byte_lms.drawing_code,
@@ -91,5 +99,6 @@ rule draw_bytes:
     message:
         "draw bytes of sentences with {wildcards.byte_lm} on {wildcards.corpus}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench draw_bytes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q}"
         " {params.sentences:q} -o {output:q} {input.scores:q} &> {log:q}"

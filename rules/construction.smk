@@ -5,6 +5,7 @@ variants = Variants(experiment)
 
 rule build_initial:
     input:
+        records.trigger("build_initial"),
         counts="<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet",
     output:
         directory("<results>/initial/{corpus}/{scheme}/{initial}/{size}"),
@@ -15,6 +16,7 @@ rule build_initial:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("build_initial"),
         code=initial_code,
     threads: 1
     resources:
@@ -23,12 +25,14 @@ rule build_initial:
     message:
         "build initial vocabulary {wildcards.initial} with {wildcards.size} tokens"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench build {wildcards.initial} --counts {input.counts:q} --size {wildcards.size}"
         " --threads {threads} --memory {resources.mem_mb:q} -o {output:q} &> {log:q}"
 
 
 rule build_initial_recipe:
     input:
+        records.trigger("build_initial_recipe"),
         variants.initial_files,
         counts="<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet",
     output:
@@ -40,6 +44,7 @@ rule build_initial_recipe:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("build_initial_recipe"),
         content=content_of(variants.initial_files),
         construction=variants.initial_method,
         recipe=variants.initial_recipe,
@@ -51,12 +56,14 @@ rule build_initial_recipe:
     message:
         "build initial vocabulary {wildcards.initial_recipe} with {wildcards.size} tokens"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench build {params.construction:q} --recipe {params.recipe:q} --counts {input.counts:q}"
         " --size {wildcards.size} --threads {threads} --memory {resources.mem_mb:q} -o {output:q} &> {log:q}"
 
 
 rule build:
     input:
+        records.trigger("build"),
         variants.files,
         counts=collect(
             "<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet", corpus=variants.corpus, scheme=variants.scheme
@@ -91,6 +98,7 @@ rule build:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("build"),
         content=content_of(variants.files),
         construction=variants.method,
         recipe=variants.recipe,
@@ -107,6 +115,7 @@ rule build:
     message:
         "build {wildcards.variant} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench build {params.construction:q} --recipe {params.recipe:q} {params.segmentation:q} {params.min_count:q}"
         " --pretokenization {params.pretokenization:q} {params.inputs:q}"
         " --size {wildcards.size} --seed {params.seed:q} --threads {threads} --memory {resources.mem_mb:q}"

@@ -4,6 +4,8 @@ corpora = Corpora(experiment)
 
 
 rule fetch:
+    input:
+        records.trigger("fetch"),
     output:
         "<resources>/hub/{digest}.parquet",
     log:
@@ -13,6 +15,7 @@ rule fetch:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("fetch"),
         recipe=corpora.fetch_recipe,
         code=fingerprint("tokbench.corpus.fetch:fetch"),
     threads: 1
@@ -22,10 +25,12 @@ rule fetch:
     message:
         "download a corpus from the Hugging Face hub"
     shell:
-        "tokbench fetch --recipe {params.recipe:q} -o {output:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} " "tokbench fetch --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
 rule fetch_pairs:
+    input:
+        records.trigger("fetch_pairs"),
     output:
         "<resources>/hub_pairs/{digest}.parquet",
     log:
@@ -35,6 +40,7 @@ rule fetch_pairs:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("fetch_pairs"),
         recipe=corpora.pairs_recipe,
         code=fingerprint("tokbench.corpus.fetch:fetch_pairs"),
     threads: 1
@@ -44,13 +50,14 @@ rule fetch_pairs:
     message:
         "download sentence pairs from the Hugging Face hub"
     shell:
-        "tokbench fetch_pairs --recipe {params.recipe:q} -o {output:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} " "tokbench fetch_pairs --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
 rule read_sizes:
     input:
-        corpora.files_of_part,
-        collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
+        records.trigger("read_sizes"),
+        files=corpora.files_of_part,
+        hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
     output:
         "<results>/parts/{corpus}/sizes/{part}.parquet",
     log:
@@ -60,6 +67,7 @@ rule read_sizes:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("read_sizes"),
         content=content_of(corpora.files_of_part),
         recipe=corpora.sizes_recipe,
         begin=corpora.begin,
@@ -76,12 +84,14 @@ rule read_sizes:
     message:
         "read document sizes of corpus {wildcards.corpus}, part {wildcards.part}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench read_sizes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --begin {params.begin:q}"
-        " --end {params.end:q} -o {output:q} -- {input:q} &> {log:q}"
+        " --end {params.end:q} -o {output:q} -- {input.files:q} {input.hub:q} &> {log:q}"
 
 
 rule split_corpus:
     input:
+        records.trigger("split_corpus"),
         sizes=collect("<results>/parts/{{corpus}}/sizes/{part}.parquet", part=corpora.parts),
         units=corpora.units,
     output:
@@ -93,6 +103,7 @@ rule split_corpus:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("split_corpus"),
         content=content_of(corpora.units),
         recipe=corpora.split_recipe,
         units=lambda wildcards, input: ["--units", *input.units] if input.units else [],
@@ -104,12 +115,14 @@ rule split_corpus:
     message:
         "assign documents of corpus {wildcards.corpus} to splits"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench split_corpus --memory {resources.mem_mb:q} --recipe {params.recipe:q} {params.units:q} -o {output:q}"
         " -- {input.sizes:q} &> {log:q}"
 
 
 rule deal_part:
     input:
+        records.trigger("deal_part"),
         files=corpora.files_of_part,
         hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
         places="<results>/parts/{corpus}/places",
@@ -122,6 +135,7 @@ rule deal_part:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("deal_part"),
         content=content_of(corpora.files_of_part),
         recipe=corpora.deal_recipe,
         begin=corpora.begin,
@@ -139,6 +153,7 @@ rule deal_part:
     message:
         "sort texts of corpus {wildcards.corpus} by shard, part {wildcards.part}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench deal_part --memory {resources.mem_mb:q} --recipe {params.recipe:q} --begin {params.begin:q}"
         " --end {params.end:q} --places {input.places:q}/{wildcards.part}.parquet -o {output:q}"
         " -- {input.files:q} {input.hub:q} &> {log:q}"
@@ -146,6 +161,7 @@ rule deal_part:
 
 rule write_shards:
     input:
+        records.trigger("write_shards"),
         queues=collect("<results>/parts/{{corpus}}/queues/{part}.parquet", part=corpora.parts),
         places="<results>/parts/{corpus}/places",
     output:
@@ -157,6 +173,7 @@ rule write_shards:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("write_shards"),
         recipe=corpora.shards_recipe,
         group=lambda wildcards: int(wildcards.group),
         code=fingerprint(
@@ -173,12 +190,14 @@ rule write_shards:
     message:
         "write shards of corpus {wildcards.corpus}, group {wildcards.group}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench write_shards --memory {resources.mem_mb:q} --recipe {params.recipe:q} --group {params.group:q}"
         " --places {input.places:q} -o {output:q} -- {input.queues:q} &> {log:q}"
 
 
 rule prepare:
     input:
+        records.trigger("prepare"),
         files=corpora.files_at_once,
         parallel=collect("<results>/parallel/{parallel}", parallel=corpora.parallel),
         hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest_at_once),
@@ -193,6 +212,7 @@ rule prepare:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("prepare"),
         content=content_of(corpora.contents_at_once),
         recipe=corpora.recipe,
         units=lambda wildcards, input: ["--units", *input.units] if input.units else [],
@@ -204,14 +224,16 @@ rule prepare:
     message:
         "prepare corpus {wildcards.corpus}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench prepare --memory {resources.mem_mb:q} --recipe {params.recipe:q} {params.units:q} -o {output:q}"
         " -- {input.files:q} {input.parallel:q} {input.hub:q} {input.shards:q} &> {log:q}"
 
 
 rule prepare_parallel:
     input:
-        corpora.parallel_files,
-        collect("<resources>/hub_pairs/{digest}.parquet", digest=corpora.parallel_digests),
+        records.trigger("prepare_parallel"),
+        files=corpora.parallel_files,
+        hub=collect("<resources>/hub_pairs/{digest}.parquet", digest=corpora.parallel_digests),
     output:
         directory("<results>/parallel/{parallel}"),
     log:
@@ -221,6 +243,7 @@ rule prepare_parallel:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("prepare_parallel"),
         content=content_of(corpora.parallel_files),
         recipe=corpora.parallel_recipe,
         code=fingerprint("tokbench.corpus.parallel_prepare:prepare_parallel"),
@@ -231,5 +254,6 @@ rule prepare_parallel:
     message:
         "prepare parallel corpus {wildcards.parallel}"
     shell:
-        "tokbench prepare_parallel --memory {resources.mem_mb:q} --recipe {params.recipe:q} -o {output:q} -- {input:q}"
+        "TOKBENCH_JOB={params.job:q} "
+        "tokbench prepare_parallel --memory {resources.mem_mb:q} --recipe {params.recipe:q} -o {output:q} -- {input.files:q} {input.hub:q}"
         " &> {log:q}"

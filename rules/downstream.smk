@@ -6,7 +6,8 @@ suites = Suites(experiment)
 
 rule make_tasks:
     input:
-        "<results>/corpus/{corpus}",
+        records.trigger("make_tasks"),
+        corpus="<results>/corpus/{corpus}",
     output:
         directory("<results>/tasks/{corpus}"),
     log:
@@ -16,6 +17,7 @@ rule make_tasks:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("make_tasks"),
         recipe=canonical(experiment.tasks),
         examples=suites.examples,
         code=fingerprint(
@@ -28,10 +30,13 @@ rule make_tasks:
     message:
         "make offline tasks from {wildcards.corpus}"
     shell:
-        "tokbench make_tasks --recipe {params.recipe:q} {params.examples:q} -o {output:q} -- {input:q}/evaluation/*.parquet &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} "
+        "tokbench make_tasks --recipe {params.recipe:q} {params.examples:q} -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"
 
 
 rule fetch_tasks:
+    input:
+        records.trigger("fetch_tasks"),
     output:
         directory("<resources>/tasks/{digest}"),
     log:
@@ -41,6 +46,7 @@ rule fetch_tasks:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("fetch_tasks"),
         recipe=suites.fetch_recipe,
         code=fingerprint("tokbench.models.evaluation.load_tasks:fetch_tasks"),
     threads: 1
@@ -50,11 +56,12 @@ rule fetch_tasks:
     message:
         "download tasks from the Hugging Face hub"
     shell:
-        "tokbench fetch_tasks --recipe {params.recipe:q} -o {output:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} " "tokbench fetch_tasks --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
 rule import_tasks:
     input:
+        records.trigger("import_tasks"),
         suites.local_files,
     output:
         directory("<results>/local_tasks/{suite}"),
@@ -65,6 +72,7 @@ rule import_tasks:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("import_tasks"),
         content=content_of(suites.local_files),
         recipe=suites.import_recipe,
         folder=suites.local_folder,
@@ -76,11 +84,13 @@ rule import_tasks:
     message:
         "import the tasks of {wildcards.suite}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench import_tasks --recipe {params.recipe:q} --path {params.folder:q} -o {output:q} &> {log:q}"
 
 
 rule evaluate:
     input:
+        records.trigger("evaluate"),
         corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
         model="<results>/models/{model}/{variant}/{size}",
         tokenizer="<results>/tokenizers/{variant}/{size}",
@@ -105,6 +115,7 @@ rule evaluate:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("evaluate"),
         recipe=suites.recipe,
         inputs=flags,
         corpus=models.corpus,
@@ -118,6 +129,7 @@ rule evaluate:
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench evaluate --memory {resources.mem_mb:q} {params.inputs:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
         " --corpus {params.corpus:q} --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"
@@ -126,6 +138,7 @@ rule evaluate:
 
 rule evaluate_checkpoint:
     input:
+        records.trigger("evaluate_checkpoint"),
         corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
         model="<results>/models/{model}/{variant}/{size}",
         tokenizer="<results>/tokenizers/{variant}/{size}",
@@ -150,6 +163,7 @@ rule evaluate_checkpoint:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("evaluate_checkpoint"),
         recipe=suites.recipe,
         inputs=checkpoint_flags,
         corpus=models.corpus,
@@ -164,6 +178,7 @@ rule evaluate_checkpoint:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}, "
         "checkpoint at {wildcards.share}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench evaluate --memory {resources.mem_mb:q} {params.inputs:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
         " --corpus {params.corpus:q} --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"

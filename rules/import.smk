@@ -5,6 +5,8 @@ imports = Imports(experiment)
 
 
 rule fetch_tokenizer:
+    input:
+        records.trigger("fetch_tokenizer"),
     output:
         directory("<resources>/tokenizers/{digest}"),
     log:
@@ -14,6 +16,7 @@ rule fetch_tokenizer:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("fetch_tokenizer"),
         recipe=imports.fetch_recipe,
         code=fingerprint("tokbench.adapters.read:fetch_files"),
     threads: 1
@@ -23,11 +26,12 @@ rule fetch_tokenizer:
     message:
         "download a tokenizer from the Hugging Face hub"
     shell:
-        "tokbench fetch_tokenizer --recipe {params.recipe:q} -o {output:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} " "tokbench fetch_tokenizer --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
 rule import:
     input:
+        records.trigger("import"),
         imports.files,
         fetched=collect("<resources>/tokenizers/{digest}", digest=imports.digest),
         corpus=collect("<results>/corpus/{corpus}", corpus=variants.corpus),
@@ -42,6 +46,7 @@ rule import:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("import"),
         content=content_of(imports.files),
         path=imports.path,
         options=imports.options,
@@ -54,5 +59,6 @@ rule import:
     message:
         "import the external tokenizer {wildcards.variant}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench import {params.options:q} {params.check:q} --limit 0 --name {wildcards.variant}"
         " -o {output:q} -- {params.path:q} &> {log:q}"

@@ -5,6 +5,7 @@ measurements = Measurements(experiment)
 
 rule measure:
     input:
+        records.trigger("measure"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         counts=collect(
             "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
@@ -26,6 +27,7 @@ rule measure:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("measure"),
         text=measurements.text,
         corpus=variants.corpus,
         metrics=measurements.metrics(*OF_TEXT),
@@ -37,12 +39,14 @@ rule measure:
     message:
         "measure {wildcards.variant} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench measure --only-counts {params.text:q} --corpus {params.corpus:q} --metrics {params.metrics:q}"
         " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
 rule measure_on:
     input:
+        records.trigger("measure_on"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         counts=collect(
             "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
@@ -64,6 +68,7 @@ rule measure_on:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("measure_on"),
         text=measurements.text,
         metrics=measurements.metrics(*OF_TEXT),
         code=measured_by(*OF_TEXT),
@@ -74,12 +79,14 @@ rule measure_on:
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.on}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench measure --only-counts {params.text:q} --corpus {wildcards.on} --metrics {params.metrics:q}"
         " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
 rule measure_documents:
     input:
+        records.trigger("measure_documents"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         baseline=collect("<results>/tokenizers/{named}", named=measurements.baseline),
         corpus="<results>/corpus/{on}",
@@ -92,6 +99,7 @@ rule measure_documents:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("measure_documents"),
         documents=measurements.documents,
         baseline=measurements.baseline_flags,
         metrics=measurements.document_metrics,
@@ -103,12 +111,14 @@ rule measure_documents:
     message:
         "measure {wildcards.variant} at {wildcards.size} on documents of {wildcards.on}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench measure --only-documents {params.documents:q} {params.baseline:q} --corpus {wildcards.on}"
         " --metrics {params.metrics:q} --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
 rule count_tokens:
     input:
+        records.trigger("count_tokens"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         corpus="<results>/corpus/{on}",
     output:
@@ -121,6 +131,7 @@ rule count_tokens:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("count_tokens"),
         code=fingerprint(
             "tokbench.corpus.documents:read_documents",
             "tokbench.intrinsic.tokenizer:tokens_by_document",
@@ -135,12 +146,14 @@ rule count_tokens:
     message:
         "count tokens per document of {wildcards.on} with {wildcards.variant} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench count_tokens --corpus {wildcards.on} --memory {resources.mem_mb:q} --speed {output.speed:q}"
         " -o {output.tokens:q} -- {input.tokenizer:q} {input.corpus:q}/evaluation/*.parquet &> {log:q}"
 
 
 rule bound:
     input:
+        records.trigger("bound"),
         counts="<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
     output:
         "<results>/bounds/{corpus}/{scheme}/{size}.json",
@@ -151,6 +164,7 @@ rule bound:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("bound"),
         steps=experiment.bounds.steps,
         longest=experiment.bounds.max_pretoken_bytes,
         code=fingerprint(
@@ -165,6 +179,7 @@ rule bound:
     message:
         "compute a lower bound on tokens of {wildcards.corpus} with {wildcards.scheme} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench bound --counts {input.counts:q} --size {wildcards.size} --steps {params.steps:q}"
         " --max-pretoken-bytes {params.longest:q}"
         " --memory {resources.mem_mb:q} --result {output:q} &> {log:q}"
@@ -172,6 +187,7 @@ rule bound:
 
 rule measure_resource:
     input:
+        records.trigger("measure_resource"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         files=measurements.resource_files,
     output:
@@ -184,6 +200,7 @@ rule measure_resource:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("measure_resource"),
         content=content_of(measurements.resource_files),
         recipe=measurements.resource_recipe,
         metrics=measurements.resource_metrics,
@@ -195,6 +212,7 @@ rule measure_resource:
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.resource}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench measure_resource --memory {resources.mem_mb:q} --recipe {params.recipe:q} --metrics {params.metrics:q}"
         " --name {wildcards.resource} --by-word {output.words:q} -o {output.measured:q}"
         " -- {input.tokenizer:q} {input.files:q} &> {log:q}"
@@ -202,6 +220,7 @@ rule measure_resource:
 
 rule measure_embeddings:
     input:
+        records.trigger("measure_embeddings"),
         model="<results>/models/{model}/{variant}/{size}",
         token_counts="<results>/token_counts/{model}/{variant}/{size}.parquet",
         tokenizer="<results>/tokenizers/{variant}/{size}",
@@ -214,6 +233,7 @@ rule measure_embeddings:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("measure_embeddings"),
         inputs=flags,
         corpus=models.corpus,
         metrics=measurements.metrics("embeddings"),
@@ -225,5 +245,6 @@ rule measure_embeddings:
     message:
         "measure the embeddings of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench measure_embeddings --memory {resources.mem_mb:q} {params.inputs:q} --model-name {wildcards.model}"
         " --corpus {params.corpus:q} --metrics {params.metrics:q} -o {output:q} &> {log:q}"

@@ -5,6 +5,7 @@ ngram_models = NgramModels(experiment)
 
 rule ngram_bits:
     input:
+        records.trigger("ngram_bits"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         corpus=collect("<results>/corpus/{corpus}", corpus=variants.corpus),
     output:
@@ -16,6 +17,7 @@ rule ngram_bits:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("ngram_bits"),
         corpus=variants.corpus,
         split=ngram_models.options.split,
         order=ngram_models.options.order,
@@ -33,6 +35,7 @@ rule ngram_bits:
     message:
         "compute n-gram bits of {wildcards.variant} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench ngram_bits {input.tokenizer:q} --corpus {params.corpus:q} --order {params.order:q} {params.budgets:q}"
         " --memory {resources.mem_mb:q} --train {input.corpus:q}/{params.split:q}/*.parquet"
         " --test {input.corpus:q}/evaluation/*.parquet -o {output:q} &> {log:q}"
@@ -40,6 +43,7 @@ rule ngram_bits:
 
 rule ngram_bits_on:
     input:
+        records.trigger("ngram_bits_on"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         corpus="<results>/corpus/{on}",
     output:
@@ -51,6 +55,7 @@ rule ngram_bits_on:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("ngram_bits_on"),
         split=ngram_models.options.split,
         order=ngram_models.options.order,
         budgets=ngram_models.budgets,
@@ -67,6 +72,7 @@ rule ngram_bits_on:
     message:
         "compute n-gram bits of {wildcards.variant} at {wildcards.size} on {wildcards.on}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench ngram_bits {input.tokenizer:q} --corpus {wildcards.on} --order {params.order:q} {params.budgets:q}"
         " --memory {resources.mem_mb:q} --train {input.corpus:q}/{params.split:q}/*.parquet"
         " --test {input.corpus:q}/evaluation/*.parquet -o {output:q} &> {log:q}"

@@ -5,6 +5,7 @@ pretokenization = CountingTargets(experiment)
 
 rule count_split:
     input:
+        records.trigger("count_split"),
         corpus="<results>/corpus/{corpus}",
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
@@ -17,6 +18,7 @@ rule count_split:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("count_split"),
         shards=pretokenization.files,
         pretokenization=pretokenization.setting,
         code=pretokenization.code,
@@ -27,13 +29,15 @@ rule count_split:
     message:
         "count pre-tokens of {wildcards.corpus}/{wildcards.split} with {wildcards.scheme}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench count --pretokenization {params.pretokenization:q} --memory {resources.mem_mb:q} -o {output:q}"
         " -- {params.shards:q} &> {log:q}"
 
 
 rule count:
     input:
-        "<results>/corpus/{corpus}",
+        records.trigger("count"),
+        corpus="<results>/corpus/{corpus}",
     output:
         temp("<results>/pretokens/{corpus}/{split}/{scheme}/{shard}.parquet"),
     log:
@@ -43,6 +47,7 @@ rule count:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("count"),
         pretokenization=pretokenization.setting,
         code=pretokenization.code,
     threads: 1
@@ -52,13 +57,15 @@ rule count:
     message:
         "count pre-tokens of {wildcards.corpus}/{wildcards.split} with {wildcards.scheme}, shard {wildcards.shard}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench count --pretokenization {params.pretokenization:q} --memory {resources.mem_mb:q} -o {output:q}"
-        " -- {input:q}/{wildcards.split}/{wildcards.shard}.parquet &> {log:q}"
+        " -- {input.corpus:q}/{wildcards.split}/{wildcards.shard}.parquet &> {log:q}"
 
 
 rule merge_part:
     input:
-        collect(
+        records.trigger("merge_part"),
+        counts=collect(
             "<results>/pretokens/{{corpus}}/{{split}}/{{scheme}}/{shard}.parquet", shard=pretokenization.shards_of_part
         ),
     output:
@@ -70,6 +77,7 @@ rule merge_part:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("merge_part"),
         code=pretokenization.code,
     threads: 1
     resources:
@@ -78,12 +86,16 @@ rule merge_part:
     message:
         "merge counts of {wildcards.corpus}/{wildcards.split} with {wildcards.scheme}, part {wildcards.part}"
     shell:
-        "tokbench merge_counts --memory {resources.mem_mb:q} -o {output:q} -- {input:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} "
+        "tokbench merge_counts --memory {resources.mem_mb:q} -o {output:q} -- {input.counts:q} &> {log:q}"
 
 
 rule merge_counts:
     input:
-        collect("<results>/pretokens/{{corpus}}/{{split}}/{{scheme}}/part/{part}.parquet", part=pretokenization.parts),
+        records.trigger("merge_counts"),
+        counts=collect(
+            "<results>/pretokens/{{corpus}}/{{split}}/{{scheme}}/part/{part}.parquet", part=pretokenization.parts
+        ),
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
@@ -95,6 +107,7 @@ rule merge_counts:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("merge_counts"),
         code=pretokenization.code,
     threads: 1
     resources:
@@ -103,12 +116,14 @@ rule merge_counts:
     message:
         "merge counts of {wildcards.corpus}/{wildcards.split} with {wildcards.scheme}"
     shell:
-        "tokbench merge_counts --memory {resources.mem_mb:q} -o {output:q} -- {input:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} "
+        "tokbench merge_counts --memory {resources.mem_mb:q} -o {output:q} -- {input.counts:q} &> {log:q}"
 
 
 rule import_counts:
     input:
-        corpora.files,
+        records.trigger("import_counts"),
+        files=corpora.files,
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
@@ -120,6 +135,7 @@ rule import_counts:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("import_counts"),
         content=content_of(corpora.files),
         pretokenization=pretokenization.setting,
         code=fingerprint("tokbench.pretokens.external_count:import_external", "tokbench.pretokens.files:read_word_list"),
@@ -130,5 +146,6 @@ rule import_counts:
     message:
         "import the counts of {wildcards.corpus} as {wildcards.scheme}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench import_counts --pretokenization {params.pretokenization:q} --memory {resources.mem_mb:q} -o {output:q}"
-        " -- {input:q} &> {log:q}"
+        " -- {input.files:q} &> {log:q}"

@@ -5,6 +5,7 @@ models = Models(experiment)
 
 rule encode_shard:
     input:
+        records.trigger("encode_shard"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
     output:
@@ -16,6 +17,7 @@ rule encode_shard:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("encode_shard"),
         order=models.order,
         code=fingerprint(
             "tokbench.tokenizer:Tokenizer",
@@ -31,13 +33,15 @@ rule encode_shard:
     message:
         "encode shard {wildcards.shard} with {wildcards.variant} at {wildcards.size} for {wildcards.model}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench encode_shard --memory {resources.mem_mb:q} {params.order:q} -o {output:q}"
         " -- {input.tokenizer:q} {input.corpus:q}/pretraining/{wildcards.shard}.parquet &> {log:q}"
 
 
 rule gather_tokens:
     input:
-        collect("<results>/encoded/{{model}}/{{variant}}/{{size}}/{shard}.parquet", shard=models.shards),
+        records.trigger("gather_tokens"),
+        tokens=collect("<results>/encoded/{{model}}/{{variant}}/{{size}}/{shard}.parquet", shard=models.shards),
     output:
         temp(directory("<results>/gathered/{model}/{variant}/{size}")),
     log:
@@ -47,6 +51,7 @@ rule gather_tokens:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("gather_tokens"),
         code=fingerprint("tokbench.models.pretraining.pack_slices:gather"),
     threads: 1
     resources:
@@ -55,11 +60,12 @@ rule gather_tokens:
     message:
         "merge tokens of {wildcards.variant} at {wildcards.size} for {wildcards.model}"
     shell:
-        "tokbench gather_tokens -o {output:q} -- {input:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} " "tokbench gather_tokens -o {output:q} -- {input.tokens:q} &> {log:q}"
 
 
 rule pack_slice:
     input:
+        records.trigger("pack_slice"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         tokens="<results>/gathered/{model}/{variant}/{size}",
     output:
@@ -71,6 +77,7 @@ rule pack_slice:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("pack_slice"),
         length=models.length,
         seed=models.seed,
         budget=models.text_budget,
@@ -83,12 +90,14 @@ rule pack_slice:
     message:
         "pack slice {wildcards.slice} with {wildcards.variant} at {wildcards.size} for {wildcards.model}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench pack_slice --memory {resources.mem_mb:q} --sequence-length {params.length:q} --seed {params.seed:q}"
         " {params.budget:q} --slice {params.slice:q} -o {output:q} -- {input.tokenizer:q} {input.tokens:q} &> {log:q}"
 
 
 rule pack:
     input:
+        records.trigger("pack"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         corpus=collect("<results>/corpus/{corpus}", corpus=models.packed_whole),
         slices=collect("<results>/slices/{{model}}/{{variant}}/{{size}}/{slice}", slice=models.slices),
@@ -102,6 +111,7 @@ rule pack:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("pack"),
         text=models.packed_from,
         length=models.length,
         seed=models.seed,
@@ -114,6 +124,7 @@ rule pack:
     message:
         "encode and pack the text of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench pack --memory {resources.mem_mb:q} --sequence-length {params.length:q} --seed {params.seed:q}"
         " {params.budget:q} --token-counts {output.counts:q}"
         " -o {output.packed:q} -- {input.tokenizer:q} {params.text:q} &> {log:q}"
@@ -121,6 +132,7 @@ rule pack:
 
 rule pretrain:
     input:
+        records.trigger("pretrain"),
         packed="<results>/packed/{model}/{variant}/{size}",
         tokenizer="<results>/tokenizers/{variant}/{size}",
     output:
@@ -132,6 +144,7 @@ rule pretrain:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("pretrain"),
         recipe=models.recipe,
         code=fingerprint(
             "tokbench.models.pretraining.launch:pretrain_together", "tokbench.models.pretraining.train:pretrain"
@@ -150,6 +163,7 @@ rule pretrain:
     message:
         "pretrain {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench pretrain --memory {resources.mem_mb:q} --recipe {params.recipe:q} --packed {input.packed:q}"
         " --tokenizer {input.tokenizer:q} --nodes {resources.nodes:q}"
         " --processes-per-node {resources.processes_per_node:q} --checkpoints {params.checkpoints:q} -o {output:q}"

@@ -1,5 +1,6 @@
 rule published:
     input:
+        records.trigger("published"),
         released=experiment.released or [],
     output:
         numbers="<results>/published.csv",
@@ -17,7 +18,9 @@ rule published:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("published"),
         inputs=flags,
+        content=content_of(lambda wildcards: [experiment.released] if experiment.released else []),
         kept=experiment.published,
         code=fingerprint("tokbench.report.published:write_published"),
     threads: 1
@@ -27,5 +30,6 @@ rule published:
     message:
         "recompute the numbers of the papers"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench published {params.inputs:q} --numbers {output.numbers:q} -o {output.folder:q}"
         " --keep {params.kept:q} &> {log:q}"

@@ -7,6 +7,7 @@ examples, validated_corpora = ExampleTargets(experiment), ValidatedCorpora(exper
 
 rule cut_examples:
     input:
+        records.trigger("cut_examples"),
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=examples.tokenizers),
         corpus=collect("<results>/corpus/{corpus}", corpus=examples.corpora),
     output:
@@ -18,6 +19,7 @@ rule cut_examples:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("cut_examples"),
         inputs=flags,
         shards=examples.shards,
         recipe=examples.recipe,
@@ -29,11 +31,13 @@ rule cut_examples:
     message:
         "tokenize the example sentences of the report"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench cut_examples {params.inputs:q} {params.shards:q} --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
 
 rule draw:
     input:
+        records.trigger("draw"),
         tables="<results>/tables",
         statistics="<results>/statistics",
     output:
@@ -51,6 +55,7 @@ rule draw:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("draw"),
         inputs=flags,
         experiment=lambda wildcards: without_defaults(experiment),
         code=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_figures"),
@@ -61,11 +66,13 @@ rule draw:
     message:
         "draw the figures"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench draw {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
 
 
 rule typeset:
     input:
+        records.trigger("typeset"),
         tables="<results>/tables",
         statistics="<results>/statistics",
     output:
@@ -83,6 +90,7 @@ rule typeset:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("typeset"),
         inputs=flags,
         experiment=lambda wildcards: without_defaults(experiment),
         code=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_tables"),
@@ -93,11 +101,13 @@ rule typeset:
     message:
         "typeset the tables"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench typeset {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
 
 
 rule report:
     input:
+        records.trigger("report"),
         tables="<results>/tables",
         statistics="<results>/statistics",
         examples=["<results>/examples"] if examples.any else [],
@@ -114,7 +124,9 @@ rule report:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("report"),
         inputs=flags,
+        expected=records.expected,
         experiment=lambda wildcards: without_defaults(experiment),
         code=fingerprint(
             "tokbench.report.content:load",
@@ -133,11 +145,13 @@ rule report:
     message:
         "write the report"
     shell:
-        "tokbench report {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} "
+        "tokbench report {params.inputs:q} --expected {params.expected:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
 
 
 rule leaderboard:
     input:
+        records.trigger("leaderboard"),
         statistics="<results>/statistics",
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
         documents=collect("<results>/corpus/{corpus}", corpus=validated_corpora.documents),
@@ -152,6 +166,7 @@ rule leaderboard:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("leaderboard"),
         inputs=flags,
         name=experiment.name,
         code=fingerprint("tokbench.report.leaderboard:leaderboard_of", "tokbench.report.leaderboard:as_table"),
@@ -162,11 +177,14 @@ rule leaderboard:
     message:
         "write the leaderboard: the scoreboard with its provenance, for other sites"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench leaderboard --name {params.name:q} {params.inputs:q} --table {output.csv:q} -o {output.json:q}"
         " &> {log:q}"
 
 
 rule cite:
+    input:
+        records.trigger("cite"),
     output:
         "<results>/references.bib",
     log:
@@ -176,6 +194,7 @@ rule cite:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("cite"),
         cited=lambda wildcards: canonical(cited(experiment)),
         code=fingerprint("tokbench.references:bibliography"),
     threads: 1
@@ -185,4 +204,4 @@ rule cite:
     message:
         "write the references of methods and data"
     shell:
-        "tokbench cite --cited {params.cited:q} -o {output:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} " "tokbench cite --cited {params.cited:q} -o {output:q} &> {log:q}"

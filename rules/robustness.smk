@@ -5,7 +5,8 @@ robustness = Robustness(experiment)
 
 rule perturb:
     input:
-        "<results>/corpus/{corpus}",
+        records.trigger("perturb"),
+        corpus="<results>/corpus/{corpus}",
     output:
         "<results>/perturbed/{corpus}.parquet",
     log:
@@ -15,6 +16,7 @@ rule perturb:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("perturb"),
         options=robustness.flags,
         code=fingerprint(
             "tokbench.corpus.documents:read_documents",
@@ -28,11 +30,13 @@ rule perturb:
     message:
         "perturb text of {wildcards.corpus}"
     shell:
-        "tokbench perturb {params.options:q} --memory {resources.mem_mb:q} -o {output:q} -- {input:q}/evaluation/*.parquet &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} "
+        "tokbench perturb {params.options:q} --memory {resources.mem_mb:q} -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"
 
 
 rule measure_robustness:
     input:
+        records.trigger("measure_robustness"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
         lines=collect("<results>/perturbed/{corpus}.parquet", corpus=variants.corpus),
     output:
@@ -44,6 +48,7 @@ rule measure_robustness:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("measure_robustness"),
         corpus=variants.corpus,
         code=fingerprint(
             "tokbench.robustness.lines:LINES",
@@ -57,5 +62,6 @@ rule measure_robustness:
     message:
         "measure the robustness of {wildcards.variant} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench measure_robustness --corpus {params.corpus:q} --memory {resources.mem_mb:q} -o {output:q}"
         " {input.tokenizer:q} {input.lines:q} &> {log:q}"

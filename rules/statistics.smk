@@ -25,6 +25,7 @@ tokenizers, trained, tested = all_tokenizers(experiment), all_trained(experiment
 
 rule find_leakage:
     input:
+        records.trigger("find_leakage"),
         corpus="<results>/corpus/{corpus}",
         others=collect(
             "<results>/corpus/{of}",
@@ -39,6 +40,7 @@ rule find_leakage:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("find_leakage"),
         splits=lambda wildcards, input: [
             f"{folder}/{split}"
             for folder, (_, split) in zip(input.others, splits_made_from(experiment, wildcards.corpus))
@@ -54,12 +56,14 @@ rule find_leakage:
     message:
         "search other splits for evaluation text of {wildcards.corpus}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench find_leakage --memory {resources.mem_mb:q} -o {output:q}"
         " -- {input.corpus:q}/evaluation {params.splits:q} &> {log:q}"
 
 
 rule tabulate:
     input:
+        records.trigger("tabulate"),
         intrinsic=collect("<results>/intrinsic/{of.variant}/{of.size}.json", of=tokenizers)
         + collect("<results>/intrinsic/{of.variant}/{of.size}/{on}.json", on=experiment.resources, of=tokenizers)
         + collect("<results>/intrinsic/{of.variant}/{of.size}/on/{of.on}.json", of=beside)
@@ -92,7 +96,9 @@ rule tabulate:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("tabulate"),
         inputs=flags,
+        expected=records.expected,
         baseline=baseline_flags(experiment),
         venn=venn_flags(experiment),
         overlaps=overlap_flags(experiment),
@@ -104,12 +110,14 @@ rule tabulate:
     message:
         "write the tables"
     shell:
-        "tokbench tabulate {params.inputs:q} {params.baseline:q} {params.venn:q}"
+        "TOKBENCH_JOB={params.job:q} "
+        "tokbench tabulate {params.inputs:q} --expected {params.expected:q} {params.baseline:q} {params.venn:q}"
         " {params.overlaps:q} -o {output:q} &> {log:q}"
 
 
 rule power:
     input:
+        records.trigger("power"),
         pilot_tables(experiment),
     output:
         directory("<results>/power"),
@@ -120,6 +128,7 @@ rule power:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("power"),
         content=content_of(lambda wildcards: pilot_tables(experiment)),
         pilot=experiment.statistics.pilot,
         detect=experiment.statistics.detect,
@@ -132,11 +141,13 @@ rule power:
     message:
         "compute the number of seeds needed"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench power --detect {params.detect:q} -o {output:q} -- {params.pilot:q} &> {log:q}"
 
 
 rule analyse:
     input:
+        records.trigger("analyse"),
         tables="<results>/tables",
         pilot=pilot_tables(experiment),
         units=unit_tables(experiment),
@@ -149,6 +160,7 @@ rule analyse:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        job=records.of("analyse"),
         content=content_of(lambda wildcards: pilot_tables(experiment) + unit_tables(experiment)),
         recipes=lambda wildcards: recipes(experiment),
         baseline=baseline_flags(experiment),
@@ -162,5 +174,6 @@ rule analyse:
     message:
         "compute the statistics"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench analyse --recipes {params.recipes:q} {params.baseline:q} {params.pilot:q} {params.units:q}"
         " -o {output:q} -- {input.tables:q} &> {log:q}"

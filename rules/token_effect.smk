@@ -5,6 +5,7 @@ token_effects = TokenEffects(experiment)
 
 rule score_tokens:
     input:
+        records.trigger("score_tokens"),
         corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
         model="<results>/models/{model}/{variant}/{size}",
         tokenizer="<results>/tokenizers/{variant}/{size}",
@@ -24,6 +25,7 @@ rule score_tokens:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("score_tokens"),
         inputs=flags,
         options=token_effects.flags,
         corpus=models.corpus,
@@ -39,6 +41,7 @@ rule score_tokens:
     message:
         "score the tokens around the end of {wildcards.variant} at {wildcards.size} with {wildcards.model}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench score_tokens --memory {resources.mem_mb:q} {params.inputs:q} {params.options:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
         " --corpus {params.corpus:q} --device {params.device:q}"

@@ -5,6 +5,7 @@ translations = Translations(experiment)
 
 rule train_translation:
     input:
+        records.trigger("train_translation"),
         corpus="<results>/parallel/{parallel}",
         source_tokenizer=collect("<results>/tokenizers/{{variant}}/{size}", size=translations.source_size),
         target_tokenizer=collect("<results>/tokenizers/{{target_variant}}/{size}", size=translations.target_size),
@@ -17,6 +18,7 @@ rule train_translation:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("train_translation"),
         recipe=translations.training_recipe,
         code=fingerprint("tokbench.models.translation.train:train"),
         checkpoints=f"{experiment.folder}/checkpoints/train_translation/{{model}}/{{parallel}}/{{source}}/{{target}}/{{variant}}/{{target_variant}}/{{size}}",
@@ -30,6 +32,7 @@ rule train_translation:
         "train {wildcards.model} to translate {wildcards.source} to {wildcards.target} with {wildcards.variant}"
         " and {wildcards.target_variant} at {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench train_translation --memory {resources.mem_mb:q} --recipe {params.recipe:q} --corpus {input.corpus:q}"
         " --source-tokenizer {input.source_tokenizer:q} --target-tokenizer {input.target_tokenizer:q}"
         " --from {wildcards.source} --to {wildcards.target} --checkpoints {params.checkpoints:q} -o {output:q}"
@@ -38,6 +41,7 @@ rule train_translation:
 
 rule measure_translation_embeddings:
     input:
+        records.trigger("measure_translation_embeddings"),
         model="<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}",
     output:
         directory(
@@ -50,6 +54,7 @@ rule measure_translation_embeddings:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("measure_translation_embeddings"),
         inputs=flags,
         metrics=measurements.metrics("embeddings"),
         code=measured_by("embeddings", also=("tokbench.models.translation.embeddings:sides_of",)),
@@ -61,12 +66,14 @@ rule measure_translation_embeddings:
         "measure the embeddings of {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
         " {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench measure_translation_embeddings --memory {resources.mem_mb:q} {params.inputs:q}"
         " --metrics {params.metrics:q} -o {output:q} &> {log:q}"
 
 
 rule translate:
     input:
+        records.trigger("translate"),
         model="<results>/translation_models/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}",
         corpus="<results>/parallel/{parallel}",
     output:
@@ -78,6 +85,7 @@ rule translate:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("translate"),
         recipe=translations.recipe,
         code=fingerprint("tokbench.models.translation.translate:translate"),
     threads: translations.threads
@@ -89,13 +97,15 @@ rule translate:
         "translate {wildcards.test} using {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
         " {wildcards.size}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench translate --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q}"
         " --from {wildcards.source} --to {wildcards.target} -o {output:q} -- {input.corpus:q}/{wildcards.test}.parquet &> {log:q}"
 
 
 rule score_translation:
     input:
-        "<results>/translations/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.parquet",
+        records.trigger("score_translation"),
+        translation="<results>/translations/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.parquet",
     output:
         "<results>/translation_scores/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}/{test}.json",
     log:
@@ -105,6 +115,7 @@ rule score_translation:
     conda:
         "../envs/language_models.yaml"
     params:
+        job=records.of("score_translation"),
         scoring=translations.scoring,
         code=fingerprint("tokbench.models.translation.score:score"),
     threads: 1
@@ -115,7 +126,8 @@ rule score_translation:
         "score {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at {wildcards.size} on"
         " {wildcards.test}"
     shell:
+        "TOKBENCH_JOB={params.job:q} "
         "tokbench score_translation {params.scoring:q} --corpus {wildcards.parallel} --test {wildcards.test}"
         " --from {wildcards.source} --to {wildcards.target} --model-name {wildcards.model}"
         " --source-variant {wildcards.variant} --target-variant {wildcards.target_variant} --size {wildcards.size}"
-        " -o {output:q} -- {input:q} &> {log:q}"
+        " -o {output:q} -- {input.translation:q} &> {log:q}"

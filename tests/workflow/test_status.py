@@ -53,8 +53,8 @@ if any(part in str(output) for part in trouble()["fail"]):
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     made = Checkout(tmp_path_factory.mktemp("status"), stand_in=True)
-    before, after = STAND_IN.split("if output.suffix")
-    (made.folder / "src/tokbench/__main__.py").write_text(f"{before}{TROUBLE}if output.suffix{after}")
+    before, after = STAND_IN.split("leave(output")
+    (made.folder / "src/tokbench/__main__.py").write_text(f"{before}{TROUBLE}leave(output{after}")
     (made.folder / "config.yaml").write_text(EXPERIMENT)
     (made.folder / "text.txt").write_text("some text\n")
     yield made

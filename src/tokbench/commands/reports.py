@@ -39,7 +39,26 @@ if TYPE_CHECKING:
     from tokbench.report.content import ReportContent
 
 
+def _reject_other_jobs(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    """Reject inputs that were made from something else than ``--expected`` says."""
+    from tokbench.io.job_record import reject_other_jobs
+    from tokbench.io.json import parse_json
+
+    if text is not None:
+        reject_other_jobs(parse_json(text, "--expected"))
+
+
+EXPECTED = click.option(
+    "--expected",
+    metavar="JSON",
+    expose_value=False,
+    callback=_reject_other_jobs,
+    help="Digest of the record of the job that made each input, by path; another one is rejected.",
+)
+
+
 @click.command("tabulate")
+@EXPECTED
 @click.option("--intrinsic", multiple=True, help="Measurements of a tokenizer; may be repeated.")
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer to compare; may be repeated.")
 @click.option("--tokens", multiple=True, help="Token counts of every document; may be repeated.")
@@ -273,6 +292,7 @@ def typeset_command(content: "ReportContent", output: str) -> None:
 
 
 @click.command("report")
+@EXPECTED
 @content_options
 @click.option("--speed", "speeds", multiple=True, help="Encoding speed of a tokenizer; may be repeated.")
 @click.option(
@@ -335,13 +355,14 @@ def leaderboard_command(
 ) -> None:
     """Write the scoreboard as JSON, with versions, commit, and checksums of corpora and tokenizers."""
     from tokbench.io.atomic import atomic_file
+    from tokbench.io.job_record import current_job
     from tokbench.io.json import written
     from tokbench.io.tables import write_csv
     from tokbench.report.leaderboard import as_table, leaderboard_of
 
     board = leaderboard_of(name, statistics, tokenizers, documents, counts)
     with atomic_file(output) as partial:
-        partial.write_text(written(board), encoding="utf-8")
+        partial.write_text(written({**current_job(), **board}), encoding="utf-8")
     if table is not None:
         with atomic_file(table) as partial:
             write_csv(as_table(board), partial)
@@ -377,9 +398,10 @@ def cite_command(configuration: str | None, keys: str | None, output: str | None
         click.echo(text, nl=False)
         return
     from tokbench.io.atomic import atomic_file
+    from tokbench.io.job_record import comment_of_job
 
     with atomic_file(output) as partial:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(text + comment_of_job(".bib"), encoding="utf-8")
 
 
 @click.command("published")

@@ -57,6 +57,7 @@ def perturb_command(
     """
     from tokbench.commands.files import shards_or_documents
     from tokbench.io.atomic import atomic_file
+    from tokbench.io.job_record import job_metadata
     from tokbench.robustness.lines import perturbed_lines
     from tokbench.robustness.perturbations import BYTES, KINDS
 
@@ -69,7 +70,7 @@ def perturb_command(
     if lines.is_empty():
         raise TokbenchError(f"{texts[0]}: nothing was perturbed; use a higher --rate or more text")
     with atomic_file(output) as partial:
-        lines.write_parquet(partial, compression="zstd")
+        lines.write_parquet(partial, compression="zstd", metadata=job_metadata())
 
 
 @click.command("measure_robustness")

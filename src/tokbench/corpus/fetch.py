@@ -17,6 +17,7 @@ from tokbench.corpus.sources import HubDataset, HubSource
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.atomic import atomic_file
 from tokbench.io.encodings import Notes
+from tokbench.io.job_record import job_metadata
 from tokbench.io.parquet import steps_of
 
 SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
@@ -105,6 +106,7 @@ def _write(documents: Iterator[tuple[bytes, str]], output: Path) -> int:
         atomic_file(output) as partial,
         pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
     ):
+        writer.add_key_value_metadata(job_metadata())
         batch: list[tuple[bytes, str]] = []
         for document in documents:
             batch.append(document)
@@ -142,6 +144,7 @@ def fetch_pairs(wanted: FetchedPairs, output: Path) -> int:
         atomic_file(output) as partial,
         pq.ParquetWriter(partial, schema, compression="zstd", write_page_checksum=True) as writer,
     ):
+        writer.add_key_value_metadata(job_metadata())
         pairs = _pairs(rows, wanted)
         while batch := list(islice(pairs, ROWS)):
             columns = zip(*batch, strict=True)

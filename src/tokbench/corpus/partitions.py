@@ -25,6 +25,7 @@ from tokbench.corpus.sources import Source, language_of
 from tokbench.corpus.splits import UNUSED
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
+from tokbench.io.job_record import job_metadata
 from tokbench.io.parquet import batches, parquet, raw, strings
 from tokbench.runtime.memory_limit import MemoryLimit
 
@@ -78,6 +79,7 @@ def partition_part(
             write_page_checksum=True,
         ) as writer,
     ):
+        writer.add_key_value_metadata(job_metadata())
         queue = _Queue(writer, groups, max(GROUP_BYTES, left // 2))
         rests = array("q")
 

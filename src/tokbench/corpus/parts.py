@@ -27,6 +27,7 @@ from tokbench.corpus.sources import FileSource, HubSource, ParquetSource, Source
 from tokbench.corpus.splits import LONGEST, longest_in
 from tokbench.io.atomic import atomic_file
 from tokbench.io.encodings import Notes
+from tokbench.io.job_record import job_metadata
 from tokbench.io.parquet import parquet, pieces, require, strings
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
         atomic_file(path) as partial,
         pq.ParquetWriter(partial, schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
+        writer.add_key_value_metadata(job_metadata())
 
         def write() -> None:
             nonlocal sizes, tags, digests, total, size

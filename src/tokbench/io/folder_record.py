@@ -1,7 +1,8 @@
 """Record of an output folder: its kind, its files and their checksums, so that foreign files are never replaced.
 
-``.tokbench.json`` in the folder contains ``kind``, the sorted relative paths ``files``, and optional checksums of
-files, ``sha256``. It contains no time or place, so equal outputs have equal records.
+``.tokbench.json`` in the folder contains ``kind``, the sorted relative paths ``files``, optional checksums of files,
+``sha256``, and for a result of the workflow the :mod:`record of its job <tokbench.io.job_record>`, ``job``. It contains
+no time or place, so equal outputs of equal jobs have equal records.
 
 The checksums cover files whose format has none. A flipped bit in a model's weights or a table would otherwise go
 unnoticed. The record lists the checksums of weights, tables, and questions with their tasks. Other outputs contain
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from tokbench.errors import TokbenchError
+from tokbench.io.job_record import current_job
 
 SUMMED = (".jsonl", ".mds", ".npy", ".parquet", ".pt", ".safetensors", ".yaml", "counts.json")
 """Endings of the files whose checksums are in the record."""
@@ -80,7 +82,7 @@ def write_record(folder: Path, kind: Kind, older: Path | None = None) -> None:
     """Write the record of a folder, including that of an older folder to which it will be added."""
     there, files, sums = (older and _read(older)) or Record(kind, [], {})
     new = list(_files(folder))
-    record: dict[str, Any] = {"kind": there, "files": sorted({*files, *new})}
+    record: dict[str, Any] = {**current_job(), "kind": there, "files": sorted({*files, *new})}
     if there not in SUMMED_ELSEWHERE and (known := sums | sums_of(folder, new)):
         record["sha256"] = dict(sorted(known.items()))
     (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

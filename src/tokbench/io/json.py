@@ -2,6 +2,7 @@
 
 The reader rejects duplicate keys, numbers that are not finite and unpaired surrogates in one line. The writer replaces
 numbers that JSON does not have, such as NaN, by null. The checksum of a result file detects numbers edited by hand.
+Results of the workflow begin with the record of their job.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from typing import Any
 
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import read_regular
+from tokbench.io.job_record import KEY, current_job
 
 HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Possible unpaired surrogates, which UTF-8 cannot encode; the escapes of a pair match as well."""
@@ -101,13 +103,14 @@ CHECKSUM = "sha256"
 
 
 def write_result(path: Path | str, content: Mapping[str, Any], *, indent: int | None = None) -> None:
-    """Write a result with its checksum, atomically.
+    """Write a result with the record of its job and its checksum, atomically.
 
     Args:
         path: the file.
-        content: JSON object without the key :data:`CHECKSUM`.
+        content: JSON object without the keys of the record (:mod:`tokbench.io.job_record`) and the checksum.
         indent: spaces per level (default: None, everything on one line).
     """
+    content = {**current_job(), **content}
     text = json.dumps({**content, CHECKSUM: _checksum(content)}, indent=indent, ensure_ascii=False)
     from tokbench.io.atomic import atomic_file
 
@@ -116,7 +119,7 @@ def write_result(path: Path | str, content: Mapping[str, Any], *, indent: int | 
 
 
 def read_result(path: Path | str, remedy: str, *, lenient: bool = False) -> dict[str, Any]:
-    """Read a result and verify its checksum, which is not returned.
+    """Read a result and verify its checksum. Neither that nor the record of its job is returned.
 
     A file without a checksum is accepted, since older versions and other programs write none.
 
@@ -134,6 +137,7 @@ def read_result(path: Path | str, remedy: str, *, lenient: bool = False) -> dict
 
         output = "its folder" if (Path(path).parent / RECORD).is_file() else "it"
         raise TokbenchError(f"{path}: not as it was written; delete {output} and run the workflow again")
+    content.pop(KEY, None)
     return content
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file, remove_written
+from tokbench.io.job_record import job_metadata
 from tokbench.io.json import read_json
 from tokbench.io.parquet import parquet, require, whole
 from tokbench.io.provenance import settings_of
@@ -64,8 +65,12 @@ def is_made(
 def write_occurrences(occurrences: NDArray[np.int64], path: Path) -> None:
     """Write counts, int64 [ids + 1], as Parquet, atomically."""
     table = pa.table({"id": np.arange(len(occurrences)), "occurrences": occurrences})
-    with atomic_file(path) as partial:
-        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
+    with (
+        atomic_file(path) as partial,
+        pq.ParquetWriter(partial, table.schema, compression="zstd", write_page_checksum=True) as writer,
+    ):
+        writer.add_key_value_metadata(job_metadata())
+        writer.write_table(table)
 
 
 def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:

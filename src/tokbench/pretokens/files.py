@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tokbench.corpus.languages import by_tag
 from tokbench.errors import TokbenchError
+from tokbench.io.job_record import job_metadata
 from tokbench.io.numbers import LARGEST_BYTES, whole_number
 from tokbench.io.parquet import column_names, parquet, pieces
 from tokbench.io.text_files import is_parquet, read_whole
@@ -130,6 +131,7 @@ def counts_writer(path: Path, schema: "pa.Schema", rows: int = ROWS) -> "Iterato
 
     checksum = Checksum()
     with pq.ParquetWriter(path, schema, **FORM) as writer:
+        writer.add_key_value_metadata(job_metadata())
 
         def write(table: "pa.Table") -> None:
             checksum.add(table)

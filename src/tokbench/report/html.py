@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tokbench.io.atomic import atomic_file, atomic_folder
+from tokbench.io.job_record import comment_of_job
 from tokbench.report.answer import answers, caveats
 from tokbench.report.content import ReportContent
 from tokbench.report.external_tokenizers import Elsewhere
@@ -212,7 +213,7 @@ def render(content: ReportContent, path: Path | str) -> None:
         own_script=Markup(part("own_text.js")[0]),
     )
     with atomic_file(path) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
+        unfinished.write_text(page + comment_of_job(".html"), encoding="utf-8")
 
 
 def _numbered(drawn: Sequence[Drawing], svgs: Sequence[str]) -> Iterator[_ShownFigure]:

@@ -77,7 +77,7 @@ class ByteLms:
         options = self._options(wildcards)
         if not isinstance(options, ByteNgramOptions):
             return estimated_runtime(byte_lm_training_seconds(options), attempt)
-        text = _text(sorted(Path(str(input[0]), "byte_lm").glob("*.parquet")))
+        text = _text(sorted(Path(str(input.corpus), "byte_lm").glob("*.parquet")))
         return (
             runtime_on_attempt(MAX_RUNTIME, attempt)
             if text is None

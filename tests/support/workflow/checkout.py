@@ -18,23 +18,36 @@ PARTS = ("Snakefile", "rules", "envs", "profiles", "report", "src")
 UNUSED = shutil.ignore_patterns("*.c", "*.cpp", "*.egg-info")
 """What no copy needs; what Python has compiled comes along, with the times of change that it goes by."""
 STAND_IN = """# Stands in for tokbench where only the plan matters: leaves its command line where the output is wanted.
+import json
 import sys
 from pathlib import Path
 
+from tokbench.io.job_record import comment_of_job, current_job, job_metadata
+
+
+def leave(path, text):
+    if path.suffix == ".json":
+        path.write_text(json.dumps({**current_job(), "command": text}))
+    elif path.suffix == ".parquet":
+        import polars
+
+        polars.DataFrame({"command": text}).write_parquet(path, metadata=job_metadata())
+    elif path.suffix in (".html", ".bib"):
+        path.write_text(text + comment_of_job(path.suffix))
+    elif path.suffix == ".csv":
+        path.write_text(text)
+    else:
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "command").write_text(text)
+        (path / ".tokbench.json").write_text(json.dumps(current_job()))
+
+
 arguments = Path(sys.argv[1][1:]).read_text().removesuffix("\\0").split("\\0")
+FURTHER = {"pack": "--token-counts", "count_tokens": "--speed", "measure_resource": "--by-word", "leaderboard": "--table"}
 output = Path(arguments[arguments.index("--result" if "--result" in arguments else "-o") + 1])
-if arguments[0] == "pack":
-    Path(arguments[arguments.index("--token-counts") + 1]).write_text("counts")
-if arguments[0] == "count_tokens":
-    Path(arguments[arguments.index("--speed") + 1]).write_text("speed")
-if arguments[0] == "measure_resource":
-    Path(arguments[arguments.index("--by-word") + 1]).write_text("words")
-if arguments[0] == "leaderboard":
-    Path(arguments[arguments.index("--table") + 1]).write_text("scores")
-if output.suffix not in (".json", ".parquet", ".html", ".bib"):
-    output.mkdir(parents=True, exist_ok=True)
-    output = output / "command"
-output.write_text("\\0".join(arguments))
+if arguments[0] in FURTHER:
+    leave(Path(arguments[arguments.index(FURTHER[arguments[0]]) + 1]), "further output")
+leave(output, "\\0".join(arguments))
 """
 
 

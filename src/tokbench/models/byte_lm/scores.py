@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.io.atomic import atomic_file
+from tokbench.io.job_record import job_metadata
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ def write_scores(
         atomic_file(output) as partial,
         pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
     ):
+        writer.add_key_value_metadata(job_metadata())
         for document, *languages, text in documents:
             rows.append((document, "".join(languages), text, *score_text(text)))
             held += len(text)

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file, atomic_folder, link_or_copy
+from tokbench.io.job_record import job_metadata
 from tokbench.io.json import read_json
 from tokbench.io.parquet import PIECE, batches, parquet
 from tokbench.models.pretraining.document_stream import TextLimit, TextTotals
@@ -75,6 +76,7 @@ def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path) 
             partial, SCHEMA, compression="zstd", use_dictionary=False, write_statistics=False, write_page_checksum=True
         ) as writer,
     ):
+        writer.add_key_value_metadata(job_metadata())
         held: list[EncodedDocument] = []
         number = size = 0
         for piece in pieces:

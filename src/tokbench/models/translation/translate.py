@@ -12,6 +12,7 @@ import torch
 
 from tokbench.corpus.parallel_read import read_sentences
 from tokbench.io.atomic import atomic_file
+from tokbench.io.job_record import job_metadata
 from tokbench.models.translation.model import decoded, encoded, fixed_threads, load, padded, pick_device
 from tokbench.models.translation.options import END, PADDING, SPECIAL, TranslationOptions
 from tokbench.tokenizer import Tokenizer
@@ -45,8 +46,12 @@ def translate(model: Path, test: Path, direction: tuple[str, str], options: Tran
             "translation": pa.array(found, pa.large_string()),
         }
     )
-    with atomic_file(output) as partial:
-        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
+    with (
+        atomic_file(output) as partial,
+        pq.ParquetWriter(partial, table.schema, compression="zstd", write_page_checksum=True) as writer,
+    ):
+        writer.add_key_value_metadata(job_metadata())
+        writer.write_table(table)
     return len(found)
 
 

@@ -1,0 +1,175 @@
+"""Records of jobs: what configuration and code ask of a result, compared with what the result was made from.
+
+A record contains the wildcards of a job, the parameters of its rule, among them the fingerprint of code, and a digest
+of its inputs. The command writes it into every output, see :mod:`tokbench.io.job_record`. So what is out of date does
+not depend on Snakemake's notes in ``.snakemake``, which another checkout does not have.
+
+Every rule has an input ``records.trigger("rule")``, which is newer than a result with another record or none and never
+counts for other results, and a parameter ``job=records.of("rule")``, the text of the record.
+"""
+
+import hashlib
+import inspect
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from tokbench.io.job_record import digest_of_job, read_job
+from tokbench.workflow.shell import canonical
+
+NEWER = ".snakemake/other_options_or_code"
+"""Folder that is newer than every result. It is a folder because Snakemake also compares the content of files."""
+TIMESTAMP = ".snakemake_timestamp"
+"""File in an output folder whose date Snakemake takes for that of the folder."""
+SECOND = 1_000_000_000
+"""Nanoseconds."""
+LONGEST = 2000
+"""Maximum characters of a parameter in a record; a longer one is represented by its digest."""
+TRIGGERS = {"code": "CODE", "inputs": "INPUT"}
+"""Snakemake's trigger of reruns for parts of a record."""
+OTHER = "PARAMS"
+"""Snakemake's trigger for all other parts."""
+DERIVING = {"input", "output", "resources", "threads"}
+"""Arguments of functions whose parameters follow from the inputs, or from how a job runs."""
+OURS = ("<results>/", "<resources>/")
+"""Beginnings of the paths of results and downloads, which records contain in place of the folders. The content of the
+user's files is a parameter."""
+WITHOUT_RECORD = (".csv",)
+"""Endings of outputs that have no record; another output of the same job has one."""
+
+
+@dataclass(frozen=True)
+class JobRecords:
+    """The records of an experiment's jobs.
+
+    Args:
+        workflow: the workflow engine's workflow.
+        rules: its rules, as attributes.
+        folder: the experiment's folder. Records do not contain it, so that results may be moved.
+    """
+
+    workflow: Any
+    rules: Any
+    folder: str
+    _dated: list[int] = field(default_factory=list)
+    _names: list[str] = field(default_factory=list)
+    _known: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
+    _params: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def of(self, rule: str) -> Callable[[Any, Any], str]:
+        """Return the parameter function of a rule: the record of a job as JSON.
+
+        It has the argument ``input`` because Snakemake does not compare such parameters, whose parts it compares.
+        """
+        self._names.append(rule)
+        return lambda wildcards, input: canonical(self._wanted(rule, dict(wildcards.items())))
+
+    def trigger(self, rule: str) -> Callable[[Any], Any]:
+        """Return the input function of a rule: a folder that is newer than a result with another record."""
+        from snakemake.io import ancient
+
+        def newer(wildcards: Any) -> Any:
+            date = self._date()
+            outdated = self._outdated(rule, dict(wildcards.items())) if self.workflow.is_main_process else []
+            for result in outdated:
+                _set_back(result, date)
+            return NEWER if outdated else ancient(NEWER)
+
+        return newer
+
+    def _date(self) -> int:
+        """Return the date of :data:`NEWER` in ns; the main process sets it once.
+
+        It is a second ago: a job of another run that ends now must be newer.
+        """
+        if not self._dated:
+            os.makedirs(NEWER, exist_ok=True)
+            self._dated.append(time.time_ns() - SECOND)
+            if self.workflow.is_main_process:
+                os.utime(NEWER, ns=(self._dated[0], self._dated[0]))
+        return self._dated[0]
+
+    def expected(self, wildcards: Any, input: Any) -> str:
+        """Return the digest of the record of each input that a job of the workflow makes, as JSON by path."""
+        return canonical({path: digest for path in input if (digest := self._digest_of(str(path))) is not None})
+
+    def _digest_of(self, path: str) -> str | None:
+        for name in self._names:
+            one = getattr(self.rules, name)
+            if path.startswith(tuple(output.partition("{")[0] for output in one.output)) and one.rule.is_producer(path):
+                return digest_of_job(self._wanted(name, one.rule.get_wildcards(path)))
+        return None
+
+    def _outdated(self, rule: str, wildcards: Mapping[str, str]) -> list[Path]:
+        """Return the results of a job whose record is missing, or another one in a part that the run compares."""
+        outputs = (Path(path.format_map(wildcards)) for path in getattr(self.rules, rule).output)
+        existing = [path for path in outputs if path.suffix not in WITHOUT_RECORD and path.exists()]
+        compared = {trigger.name for trigger in self.workflow.rerun_triggers}
+        if not existing or compared.isdisjoint({*TRIGGERS.values(), OTHER}):
+            return []
+        wanted = self._wanted(rule, wildcards)
+        return [path for path in existing if _differs(read_job(path), wanted, compared)]
+
+    def _wanted(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, Any]:
+        """Return the record of a job (cached)."""
+        job = rule, *sorted(wildcards.items())
+        if job not in self._known:
+            self._known[job] = self._record(rule, wildcards)
+        return self._known[job]
+
+    def _record(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, Any]:
+        one, named = getattr(self.rules, rule), SimpleNamespace(**wildcards)
+        found = [item(named) if callable(item) else item for item in list(one.input)[1:]]
+        read = [path for paths in found for path in ([paths] if isinstance(paths, str | Path) else paths)]
+        paths = (str(path).format_map(wildcards) for path in read)
+        made = (path for path in map(self._movable, paths) if path.startswith(OURS))
+        record: dict[str, Any] = {"wildcards": dict(wildcards), "inputs": _digest("\n".join(made))}
+        for name, item in self._compared(rule).items():
+            record[name] = self._value(item(named) if callable(item) else item)
+        return record
+
+    def _compared(self, rule: str) -> dict[str, Any]:
+        """Return the parameters of a rule that are part of its records."""
+        if rule not in self._params:
+            params = getattr(self.rules, rule).params.items()
+            self._params[rule] = {name: item for name, item in params if not _is_derived(item)}
+        return self._params[rule]
+
+    def _value(self, value: Any) -> Any:
+        """Return a parameter as JSON: parsed if it is JSON text, or its digest if it is long."""
+        text = self._movable(value if isinstance(value, str) else json.dumps(value, default=str))
+        if len(text) > LONGEST:
+            return f"sha256 {_digest(text)}"
+        return text if isinstance(value, str) and not text.startswith("{") else json.loads(text)
+
+    def _movable(self, text: str) -> str:
+        return text.replace(f"{self.folder}/", OURS[0])
+
+
+def _is_derived(item: Any) -> bool:
+    """Return whether a parameter follows from the inputs, or from how the job runs."""
+    return callable(item) and not DERIVING.isdisjoint(inspect.signature(item).parameters)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _differs(found: Mapping[str, Any] | None, wanted: Mapping[str, Any], compared: set[str]) -> bool:
+    """Return whether a record is missing or differs in a part that is compared."""
+    if found is None:
+        return True
+    differing = (part for part in {*found, *wanted} if found.get(part) != wanted.get(part))
+    return any(TRIGGERS.get(part, OTHER) in compared for part in differing)
+
+
+def _set_back(result: Path, date: int) -> None:
+    """Give an outdated result from the future, as after a copy from a machine whose clock is ahead, an older date."""
+    file = result / TIMESTAMP if (result / TIMESTAMP).exists() else result
+    if file.stat().st_mtime_ns >= date:
+        os.utime(file, ns=(date - SECOND, date - SECOND))
