@@ -23,7 +23,7 @@ from tokbench.workflow.corpora import CountingTargets
 
 ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params"]
 ORDER += ["priority", "threads", "resources", "message", "shell"]
-REQUIRED = set(ORDER) - {"input", "params", "priority", "wildcard_constraints"}
+REQUIRED = set(ORDER) - {"priority", "wildcard_constraints"}
 FETCHED = "what is fetched is streamed, or a few files of which nobody knows the size beforehand"
 OF_RUNS = "grows with the runs of an experiment, and not with a text"
 QUESTIONS = "takes some hundred documents or questions"
@@ -74,6 +74,15 @@ def test_rule(name: str) -> None:
     environment = re.search(r'"(.+)"', directives["conda"])
     assert environment is not None
     assert (folder / environment[1]).is_file()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_job_compares_and_passes_its_record(name: str) -> None:
+    """First of its inputs, since the record leaves the first one out."""
+    directives = RULES[name][1]
+    assert directives["input"].split()[0] == f'records.trigger("{name}"),'
+    assert directives["params"].split()[0] == f'job=records.of("{name}"),'
+    assert directives["shell"].split()[0] == '"TOKBENCH_JOB={params.job:q}'
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -26,9 +26,10 @@ from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
 from tokbench.io import provenance
 from tokbench.io.json import read_result, write_result
+from tokbench.io.parquet import CHECKSUM
 from tokbench.models.evaluation.suites import SuiteOptions
 from tokbench.pretokens import PretokenCounts
-from tokbench.pretokens.files import KEY, read_languages, read_parts, write_languages
+from tokbench.pretokens.files import read_languages, read_parts, write_languages
 from tokbench.report.speeds import read_speeds
 
 TEXTS = [b"the cat sat on the mat", b"the dog sat", b"cats and dogs and mats"] * 4
@@ -155,16 +156,16 @@ def with_pyarrow(file: Path) -> None:
 
 def with_another_count(file: Path) -> None:
     """The rewriting keeps the checksum, and writes those of pages."""
-    table, noted = pq.read_table(file), pq.read_metadata(file).metadata[KEY.encode()]
+    table, noted = pq.read_table(file), pq.read_metadata(file).metadata[CHECKSUM.encode()]
     counts = pa.array([value + 1 for value in table["count"].to_pylist()], pa.int64())
     table = table.set_column(table.column_names.index("count"), "count", counts)
-    pq.write_table(table.replace_schema_metadata({KEY: noted}), file, write_page_checksum=True)
+    pq.write_table(table.replace_schema_metadata({CHECKSUM: noted}), file, write_page_checksum=True)
 
 
 def with_another_language(file: Path) -> None:
-    table, noted = pq.read_table(file), pq.read_metadata(file).metadata[KEY.encode()]
+    table, noted = pq.read_table(file), pq.read_metadata(file).metadata[CHECKSUM.encode()]
     table = table.set_column(0, "language", pa.array(["de"] * len(table)))
-    pq.write_table(table.replace_schema_metadata({KEY: noted}), file)
+    pq.write_table(table.replace_schema_metadata({CHECKSUM: noted}), file)
 
 
 READERS: dict[str, Callable[[Path], object]] = {

@@ -5,7 +5,9 @@ A machine without the optional parts: a run that needs them ends before its firs
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -118,16 +120,103 @@ def with_models(*variants: str) -> set[str]:
 
 
 def changed(tmp_path: Path, key: str, value: Any) -> Path:
-    """The experiment with another value under a dotted key."""
+    """The experiment with another value under a dotted key, or without the key."""
     configuration = yaml.safe_load(EXPERIMENT.read_text())
     *parents, last = key.split(".")
     place = configuration
     for parent in parents:
         place = place.setdefault(parent, {})
     place[last] = value
+    if value is None:
+        del place[last]
     path = tmp_path / "changed.yaml"
     path.write_text(yaml.safe_dump(configuration, sort_keys=False))
     return path
+
+
+@contextmanager
+def forgotten(checkout: Checkout) -> Iterator[None]:
+    """Be without Snakemake's own notes, as after a copy of the results, a fresh clone or ``make clean``."""
+    notes, aside = checkout.folder / ".snakemake", checkout.folder / "notes"
+    notes.rename(aside)
+    try:
+        yield
+    finally:
+        shutil.rmtree(notes, ignore_errors=True)
+        aside.rename(notes)
+
+
+OTHER_BPE = {"method": "bpe", "max_token_bytes": 8}
+
+
+def test_nothing_changed_without_notes(finished: Checkout) -> None:
+    with forgotten(finished):
+        assert plan(finished) == set()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        pytest.param("variants.bpe.construction", OTHER_BPE, with_models("bpe") | FINAL, id="option"),
+        pytest.param("metrics.renyi", {"orders": [2.5]}, MEASURED | FINAL, id="option of a metric"),
+        pytest.param("variants.bpe_greedy", None, FINAL | {"examples"}, id="variant removed"),
+        pytest.param("report.title", "Another title", REPORT, id="title"),
+    ],
+)
+def test_change_of_configuration_without_notes(
+    finished: Checkout, tmp_path: Path, key: str, value: Any, expected: set[str]
+) -> None:
+    with forgotten(finished):
+        assert plan(finished, changed(tmp_path, key, value)) == expected
+
+
+def test_change_of_code_without_notes(finished: Checkout) -> None:
+    path = "src/tokbench/metric/renyi.py"
+    last = (finished.folder / path).read_text().splitlines()[-1]
+    with forgotten(finished), finished.edited(path, last, f"{last}\n\nid(None)"):
+        assert plan(finished) == MEASURED | FINAL
+
+
+def test_a_run_may_ignore_what_results_were_made_from(finished: Checkout, tmp_path: Path) -> None:
+    """But the tables reject a result of other options."""
+    other = str(changed(tmp_path, "variants.bpe.construction", OTHER_BPE))
+    printed = finished.snakemake("-n", "--configfile", other, "--rerun-triggers", "mtime")
+    assert "Nothing to be done" in printed
+
+
+def test_results_of_a_clock_that_is_ahead(finished: Checkout, tmp_path: Path) -> None:
+    [record] = (finished.folder / "results").glob("*/tokenizers/bpe/1024/.snakemake_timestamp")
+    before = record.stat()
+    os.utime(record, (4_000_000_000, 4_000_000_000))
+    try:
+        assert "tokenizers/bpe/1024" in plan(finished, changed(tmp_path, "variants.bpe.construction", OTHER_BPE))
+    finally:
+        os.utime(record, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_a_second_checkout_with_other_options(finished: Checkout, tmp_path: Path) -> None:
+    """It makes a tokenizer in the same folder of results; the first makes it again, and what follows from it."""
+    (tmp_path / "second").mkdir()
+    second = Checkout(tmp_path / "second", stand_in=True)
+    for name in ("books.txt", "gold.tsv", "reading.tsv", "ranks.tiktoken"):
+        shutil.copy2(finished.folder / name, second.folder / name)
+    (second.folder / "results").symlink_to(finished.folder / "results")
+    other = changed(tmp_path, "variants.bpe_greedy.segmentation", "shortest_path")
+    chain = tokenizers("bpe_greedy", sizes=(1024,)) - {"examples"} | FINAL
+    kept = tmp_path / "kept"
+    shutil.copytree(finished.folder / "results", kept, copy_function=shutil.copy2)
+    try:
+        assert plan(second, EXPERIMENT) == set()
+        made = "results/planned/tokenizers/bpe_greedy/1024"
+        second.snakemake("--cores", "2", made, "--configfile", str(other))
+        assert plan(finished) == chain
+        finished.snakemake("--cores", "2", made, "--configfile", "planned.yaml")
+        assert plan(finished) == chain - {"tokenizers/bpe_greedy/1024"}
+    finally:
+        shutil.rmtree(finished.folder / "results")
+        kept.rename(finished.folder / "results")
+        second.close()
+    assert plan(finished) == set()
 
 
 def test_touched_files_rerun_nothing(finished: Checkout) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tokbench.corpus.languages import UNDETERMINED
 from tokbench.io.json import read_json
-from tokbench.io.parquet import PIECE, batches, column_names, parquet, raw, require, strings
+from tokbench.io.parquet import CHECKSUM, PIECE, batches, column_names, parquet, raw, require, strings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,14 +158,19 @@ def splits_of(corpus: Path) -> dict[str, SplitContents]:
 
 
 def counts_of(path: Path) -> dict[str, SplitContents]:
-    """Return the checksum of a counts file ``CORPUS/SPLIT/SCHEME.parquet``, by its name without the ending."""
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    """Return the checksum of the rows of a counts file ``CORPUS/SPLIT/SCHEME.parquet``, by its name without the ending.
+
+    Raises:
+        TokbenchError: the file is missing or damaged, or has no checksum.
+    """
+    with parquet(path, "counts of pre-tokens with a checksum", "delete it and run the workflow again") as file:
+        found = file.metadata.metadata[CHECKSUM.encode()].decode()
     return {"/".join((*path.parts[-3:-1], path.stem)): SplitContents(None, None, found)}
 
 
 def contents_in(results: Path) -> dict[str, SplitContents]:
-    """Return size and checksum of all splits in an experiment's folder; for corpora of counts, of their files."""
+    """Return size and checksum of all splits in an experiment's folder; for corpora of counts, of their
+    counts."""
     found: dict[str, SplitContents] = {}
     corpora = sorted(path for path in (results / "corpus").glob("*") if path.is_dir())
     for corpus in corpora:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+CHECKSUM = "tokbench.sha256"
+"""Key in the metadata of a file: the checksum of its rows."""
 PIECE = 1 << 20
 """Bytes of a batch, and of a read within a column."""
 ROWS = 256

@@ -24,7 +24,7 @@ from tokbench.corpus.languages import by_tag
 from tokbench.errors import TokbenchError
 from tokbench.io.job_record import job_metadata
 from tokbench.io.numbers import LARGEST_BYTES, whole_number
-from tokbench.io.parquet import column_names, parquet, pieces
+from tokbench.io.parquet import CHECKSUM, column_names, parquet, pieces
 from tokbench.io.text_files import is_parquet, read_whole
 from tokbench.kernels.count import Counter
 from tokbench.pretokens import TOO_MUCH, PretokenCounts, columns, read_table, read_tsv, scheme_of, write_table
@@ -79,8 +79,6 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
         raise TokbenchError(f"{counts}: {error}; {TOO_MUCH}") from None
 
 
-KEY = "tokbench.sha256"
-"""Metadata key of the checksum."""
 COLUMNS = ("language", "pretoken", "count")
 FORM: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["language"], "write_page_checksum": True}
 """Parquet options of files of counts."""
@@ -138,7 +136,7 @@ def counts_writer(path: Path, schema: "pa.Schema", rows: int = ROWS) -> "Iterato
             writer.write_table(table, row_group_size=rows)
 
         yield write
-        writer.add_key_value_metadata({KEY: checksum.digest()})
+        writer.add_key_value_metadata({CHECKSUM: checksum.digest()})
 
 
 class Verification:
@@ -155,7 +153,7 @@ class Verification:
         own = path.absolute().parts[-4:-3] == ("pretokens",)
         self._remedy = "delete it and run the workflow again" if own else "make it again"
         self._path = path
-        self._noted = (file.metadata.metadata or {}).get(KEY.encode())
+        self._noted = (file.metadata.metadata or {}).get(CHECKSUM.encode())
         self._found = Checksum()
         if own and self._noted is None:
             reason = "has no checksum of its rows, so another program or an older version wrote it"

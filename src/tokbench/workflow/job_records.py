@@ -70,10 +70,15 @@ class JobRecords:
         return lambda wildcards, input: canonical(self._wanted(rule, dict(wildcards.items())))
 
     def trigger(self, rule: str) -> Callable[[Any], Any]:
-        """Return the input function of a rule: a folder that is newer than a result with another record."""
+        """Return the input function of a rule: a folder that is newer than a result with another record.
+
+        Results in a storage have no input of this kind: only Snakemake's own notes decide there.
+        """
         from snakemake.io import ancient
 
         def newer(wildcards: Any) -> Any:
+            if self.workflow.storage_settings.default_storage_provider is not None:
+                return []
             date = self._date()
             outdated = self._outdated(rule, dict(wildcards.items())) if self.workflow.is_main_process else []
             for result in outdated:

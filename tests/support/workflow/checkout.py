@@ -43,7 +43,8 @@ def leave(path, text):
 
 
 arguments = Path(sys.argv[1][1:]).read_text().removesuffix("\\0").split("\\0")
-FURTHER = {"pack": "--token-counts", "count_tokens": "--speed", "measure_resource": "--by-word", "leaderboard": "--table"}
+FURTHER = {"pack": "--token-counts", "count_tokens": "--speed", "measure_resource": "--by-word"}
+FURTHER["leaderboard"] = "--table"
 output = Path(arguments[arguments.index("--result" if "--result" in arguments else "-o") + 1])
 if arguments[0] in FURTHER:
     leave(Path(arguments[arguments.index(FURTHER[arguments[0]]) + 1]), "further output")
