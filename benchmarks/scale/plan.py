@@ -154,6 +154,7 @@ def job(line: str) -> Job:
     call, _, log = line.rpartition(" &> ")
     rule, name = re.search(r"/logs/(\w+)/(.+)\.log$", shlex.split(log)[0]).groups()  # type: ignore[union-attr]
     words = shlex.split(call)
+    words = words[words.index("tokbench") :]  # After the record of the job.
     flags = {flag: word for flag, word in pairwise(words) if flag.startswith("-")}
     stage = f"{rule} {words[2]}" if words[1] == "build" else rule
     return Job(

@@ -38,7 +38,7 @@ from benchmarks.scale.run import START
 from benchmarks.scale.text import cut, write
 from tests.conftest import Tokbench
 from tests.support.rules import RULES
-from tests.support.workflow.checkout import ROOT, STAND_IN
+from tests.support.workflow.checkout import ROOT
 from tokbench.config.load import validate
 from tokbench.workflow.byte_lms import MEMORY, SCORING
 from tokbench.workflow.resources import MAX_RUNTIME
@@ -56,12 +56,20 @@ from tokbench.workflow.targets import (
 ODD = ["", "a b", "$(touch pwned)", "'", '"', "\\", "-x", "@y", "*", "a\nb", "東京"]
 
 
+LEAVES = """import sys
+from pathlib import Path
+
+arguments = Path(sys.argv[1][1:]).read_text().removesuffix("\\0").split("\\0")
+Path(arguments[arguments.index("-o") + 1]).write_text("\\0".join(arguments))
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a package ``tokbench`` that only leaves its arguments, and a command of that name."""
     (tmp_path / "tokbench").mkdir()
     (tmp_path / "tokbench" / "__init__.py").touch()
-    (tmp_path / "tokbench" / "__main__.py").write_text(STAND_IN)
+    (tmp_path / "tokbench" / "__main__.py").write_text(LEAVES)
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "tokbench"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} {tmp_path}/tokbench/__main__.py "$@"\n')
@@ -141,6 +149,8 @@ def test_a_thousand_variants(folder: Path, experiment: dict[str, Any], rule: str
         "downstream": ["a b"] * 10_000,
     }
     params = {
+        "job": "{}",
+        "expected": json.dumps(dict.fromkeys(tokenizers, "0123456789abcdef")),
         "inputs": flags(None, named),
         "baseline": baseline_flags(many),
         "venn": venn_flags(many),
@@ -435,7 +445,7 @@ def test_documents_are_drawn_by_lot_and_prefixes_end_with_a_document(tmp_path: P
 
 def test_a_job_is_what_its_rule_says() -> None:
     line = (
-        "tokbench build bpe --recipe '{\"a\":1}' --counts /x/scale/pretokens/text/tokenizer/gpt2.parquet --size 4096"
+        'TOKBENCH_JOB=\'{"code": "0"}\' tokbench build bpe --recipe \'{"a":1}\' --counts /x/scale/pretokens/text/tokenizer/gpt2.parquet --size 4096'
         " --memory 1287 --name bpe -o /x/scale/tokenizers/bpe/4096 &> /x/scale/logs/build/bpe/4096.log"
     )
     found = job(line)
