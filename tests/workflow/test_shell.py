@@ -445,7 +445,8 @@ def test_documents_are_drawn_by_lot_and_prefixes_end_with_a_document(tmp_path: P
 
 def test_a_job_is_what_its_rule_says() -> None:
     line = (
-        'TOKBENCH_JOB=\'{"code": "0"}\' tokbench build bpe --recipe \'{"a":1}\' --counts /x/scale/pretokens/text/tokenizer/gpt2.parquet --size 4096'
+        "TOKBENCH_JOB='{}' "
+        "tokbench build bpe --recipe '{\"a\":1}' --counts /x/scale/pretokens/text/tokenizer/gpt2.parquet --size 4096"
         " --memory 1287 --name bpe -o /x/scale/tokenizers/bpe/4096 &> /x/scale/logs/build/bpe/4096.log"
     )
     found = job(line)
