@@ -55,7 +55,7 @@ TEXTS = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name, make in TOKENIZERS.items():
-        made.written(tmp_path / name, make())  # type: ignore[arg-type]
+        made.written(tmp_path / name, make())
     for name, text in TEXTS.items():
         (tmp_path / name).write_text(text)
     return tmp_path

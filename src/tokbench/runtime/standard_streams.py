@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import TextIO
+from typing import Literal, TextIO
 
 
 def open_closed_streams() -> None:
@@ -19,6 +19,6 @@ def open_closed_streams() -> None:
         sys.stderr = _null("w", os.O_WRONLY)
 
 
-def _null(mode: str, access: int) -> TextIO:
+def _null(mode: Literal["r", "w"], access: int) -> TextIO:
     """Open the null device as a stream; if its access contradicts its mode, each use is an error."""
     return os.fdopen(os.open(os.devnull, access), mode, encoding="utf-8")
