@@ -90,7 +90,7 @@ def scored(text: bytes, file: Path) -> ScoredDocuments:
         numbers = draw.gamma(1.5, size=(2, len(part))).astype(np.float32)
         return numbers[0], numbers[1]
 
-    write_scores(documents, scores, file)
+    write_scores(documents, scores, file, "random")
     return ScoredDocuments((file,), SCHEME)
 
 

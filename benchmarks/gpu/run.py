@@ -99,6 +99,7 @@ def tokenizer_folders(given: Sequence[Path]) -> list[Path]:
 def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) -> None:
     """Pack the pretraining split, as ``tokbench pack``."""
     from tokbench.corpus.documents import read_documents
+    from tokbench.io.identity import Maker
     from tokbench.models.pretraining.budget import of_text
     from tokbench.models.pretraining.order import encoded, in_order
     from tokbench.models.pretraining.pack import pack
@@ -110,8 +111,8 @@ def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) ->
     tokenizer = Tokenizer.load(folder)
     pieces = encoded(tokenizer, read_documents(sorted((corpus / "pretraining").glob("*.parquet"))))
     text = in_order(pieces, options.seed, output.parent)
-    length = options.max_seq_len
-    pack(text, tokenizer.id_limit, output, sequence_length=length, seed=options.seed, budget=of_text(options))
+    form = {"sequence_length": options.max_seq_len, "seed": options.seed, "budget": of_text(options)}
+    pack(text, tokenizer.id_limit, output, tokenizer=Maker(tokenizer.digest, folder), **form)
 
 
 def pack_ahead(jobs: Sequence[tuple[Path, Path, ModelOptions, Path]]) -> None:

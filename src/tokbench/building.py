@@ -206,11 +206,16 @@ def _shards(path: Path) -> list[Path]:
     return sorted((path / "tokenizer").glob("*.parquet")) if path.is_dir() else [path]
 
 
-def read_initial(folder: str, options: Any) -> Vocabulary:
-    """Read the initial vocabulary from a folder and check its record, if there is one, against the options.
+def read_initial(folder: str, options: Any, scheme: str) -> Vocabulary:
+    """Read the initial vocabulary from a folder and check its record, if there is one.
+
+    Args:
+        folder: the folder.
+        options: options of the method that starts from it.
+        scheme: pre-tokenization of the tokenizer that is built from it.
 
     Raises:
-        TokbenchError: the record differs, or the vocabulary is of an external tokenizer.
+        TokbenchError: it was built with other options or another pre-tokenization, or it is of an external tokenizer.
     """
     vocabulary = Vocabulary.read(Path(folder))
     if vocabulary.ids is not None:
@@ -219,7 +224,11 @@ def read_initial(folder: str, options: Any) -> Vocabulary:
         )
     if not (Path(folder) / SETTINGS).is_file():
         return vocabulary
-    origin = Tokenizer.load(folder).origin
+    tokenizer = Tokenizer.load(folder)
+    if tokenizer.pretokenization != scheme:
+        message = f"was built with '{tokenizer.pretokenization}', but the text with '{scheme}'"
+        raise TokbenchError(f"--initial {folder}: {message}; build it with the same pre-tokenizer")
+    origin = tokenizer.origin
     made = (origin.get("construction", {}).get("method"), origin.get("requested_size"))
     for key, asked, found in zip(
         ("initial", "initial_size"), (options.initial, options.initial_size), made, strict=True
@@ -276,7 +285,7 @@ def build_from_files(
     start = None
     if construction.initial:
         start = (
-            read_initial(initial, options)
+            read_initial(initial, options, source.scheme or "none")
             if initial
             else initial_vocabulary(counts, options, seed=seed, threads=threads)
         )

@@ -1,5 +1,6 @@
 """Vocabularies: tokens in id order, with merges, scores and other data of segmentations."""
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ VOCABULARY_FILES = (
     *("added.txt", "unused_ids.tsv"),
 )
 """Files of a vocabulary; all except the first are optional."""
+RECORD = "record.json"
+"""File about the construction; no id follows from it."""
 
 
 class Named(NamedTuple):
@@ -274,34 +277,47 @@ class Vocabulary:
         self.check_order()
         for name in VOCABULARY_FILES:
             (folder / name).unlink(missing_ok=True)  # Files of an older vocabulary would be read with the new one.
-        write_tokens(self.tokens, folder / "tokens.vocab")
+        for name, lines in self.files():
+            _write(folder / name, lines)
+
+    def files(self) -> Iterator[tuple[str, Iterable[str]]]:
+        """Yield name and lines of each file that :meth:`write` writes."""
+        yield "tokens.vocab", (f"{token.hex()}\n" for token in self.tokens)
         if self.merges is not None:
-            pairs = (
-                f"{self.tokens[left].hex()}\t{self.tokens[right].hex()}\n" for left, right, _ in self.merges.tolist()
+            yield (
+                "merges.tsv",
+                (f"{self.tokens[left].hex()}\t{self.tokens[right].hex()}\n" for left, right, _ in self.merges.tolist()),
             )
-            _write(folder / "merges.tsv", pairs)
         if self.scores is not None:
-            _write(folder / "scores.txt", (f"{score!r}\n" for score in self.scores.tolist()))
+            yield "scores.txt", (f"{score!r}\n" for score in self.scores.tolist())
         if self.continuation is not None:
-            _write(folder / "continuation.txt", (f"{int(flag)}\n" for flag in self.continuation.tolist()))
+            yield "continuation.txt", (f"{int(flag)}\n" for flag in self.continuation.tolist())
         if self.added is not None:
-            _write(folder / "added.txt", (f"{int(flag)}\n" for flag in self.added.tolist()))
+            yield "added.txt", (f"{int(flag)}\n" for flag in self.added.tolist())
         if self.events is not None:
-            _write(folder / "events.tsv", map(_event_line, self.events))
+            yield "events.tsv", map(_event_line, self.events)
         if self.tuples is not None:
-            _write(folder / "tuples.tsv", map(_tuple_line, self.tuples))
+            yield "tuples.tsv", map(_tuple_line, self.tuples)
         if self.record is not None:
-            _write(folder / "record.json", [json.dumps(self.record) + "\n"])
+            yield RECORD, [json.dumps(self.record) + "\n"]
         if self.supermerges is not None:
-            _write(folder / "supermerges.tsv", map(_tuple_line, self.supermerges))
+            yield "supermerges.tsv", map(_tuple_line, self.supermerges)
         if self.ids is not None:
-            _write(folder / "ids.txt", (f"{one}\n" for one in self.ids.tolist()))
+            yield "ids.txt", (f"{one}\n" for one in self.ids.tolist())
         for name, others in (("special_ids.tsv", self.special), ("unused_ids.tsv", self.unused)):
             if others:
-                _write(folder / name, (f"{one}\t{token.hex()}\n" for one, token in others.items()))
+                yield name, (f"{one}\t{token.hex()}\n" for one, token in others.items())
         if self.substring_counts is not None:
-            lines = (f"{text.hex()}\t{count}\n" for text, count in self.substring_counts.items())
-            _write(folder / "substring_counts.tsv", lines)
+            yield "substring_counts.tsv", (f"{text.hex()}\t{count}\n" for text, count in self.substring_counts.items())
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the files in hexadecimal, without the record of the construction."""
+        found = hashlib.sha256()
+        for name, lines in self.files():
+            if name != RECORD:
+                found.update(f"{name}\n".encode())
+                found.update("".join(lines).encode())
+        return found.hexdigest()
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
@@ -321,7 +337,7 @@ class Vocabulary:
         special = _read_file(folder / "special_ids.tsv", _each(_read_special))
         unused = _read_file(folder / "unused_ids.tsv", _each(_read_special))
         substrings = _read_file(folder / "substring_counts.tsv", _each(_read_count))
-        record = _read_file(folder / "record.json", _read_record)
+        record = _read_file(folder / RECORD, _read_record)
         added = _read_file(folder / "added.txt", _each(("0", "1").index))
         by_token = {"scores.txt": scores, "continuation.txt": continuation, "ids.txt": own, "added.txt": added}
         for name, values in by_token.items():

@@ -27,6 +27,7 @@ from tokbench.commands.encoding import decoded
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
+from tokbench.io.identity import Maker
 from tokbench.metric.embeddings import embeddings_of
 from tokbench.models.pretraining.budget import Packing
 from tokbench.models.pretraining.mds import read_mds
@@ -332,7 +333,7 @@ def test_the_end_of_a_text_is_the_file_s_where_it_has_one(tmp_path: Path, tokben
     line = ["pack", tmp_path / "a", "--sequence-length", 6, tmp_path / "0000.parquet", "-o", tmp_path / "packed"]
     assert tokbench(*line, "--token-counts", tmp_path / "counts.parquet").status == 0
     assert np.concatenate(list(read_mds(tmp_path / "packed"))).ravel().tolist() == [3, 42, 400, 7, 452, 452]
-    occurrences = read_occurrences(tmp_path / "counts.parquet", 451)
+    occurrences = read_occurrences(tmp_path / "counts.parquet", 451, Maker(Tokenizer.load(tmp_path / "a").digest, "a"))
     assert (occurrences[[3, 7, 42, 400]].tolist(), occurrences.sum()) == ([1, 1, 1, 1], 4)
     assert Packing.read(tmp_path / "packed").end_of_text == 7
 

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
-from tests.support.small_models import Bytes, ids_of
+from tests.support.small_models import MAKER, Bytes, ids_of
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import json_lines, long_documents
 from tokbench.corpus.documents import RESTS, ContinuationPiece, Document, read_documents, read_shard
@@ -242,15 +242,22 @@ def test_a_document_in_pieces_has_one_end_of_text(room: int, tmp_path: Path) -> 
     pieces = list(read_documents(shards))
     assert b"".join(piece.text for piece in pieces) == b"".join(texts)
     assert sum(isinstance(piece, ContinuationPiece) for piece in pieces) == len(pieces) - len(texts) > 10
-    pack(in_order(encoded(Bytes(), iter(pieces)), 3, tmp_path), 256, tmp_path / "packed", sequence_length=32, seed=3)
+    pack(
+        in_order(encoded(Bytes(), iter(pieces)), 3, tmp_path),
+        256,
+        tmp_path / "packed",
+        tokenizer=MAKER,
+        sequence_length=32,
+        seed=3,
+    )
     ids = ids_of(tmp_path / "packed")
     found = bytes(id if id < 256 else 0 for id in ids).split(b"\0")
     assert sorted(found) == sorted([*texts, b""])
     assert Packing.read(tmp_path / "packed").documents == len(texts)
-    form = SliceForm(Slices(3, 3), 32, 256, 256)
+    form = SliceForm(Slices(3, 3), 32, 256, 256, MAKER)
     for number, shard in enumerate(shards):
         ordered = in_order(encoded(Bytes(), read_shard(shard)), 3, tmp_path).pieces
-        write_tokens(ordered, form.slices, tmp_path / f"{number}.parquet")
+        write_tokens(ordered, form.slices, tmp_path / f"{number}.parquet", MAKER.digest)
     (tmp_path / "tokens").mkdir()
     gather([tmp_path / f"{number}.parquet" for number in range(2)], tmp_path / "tokens")
     slices = [tmp_path / f"slice{number}" for number in range(3)]

@@ -15,7 +15,7 @@ from tests.support.rules import documented, keys_of
 from tokbench.adapters.open import matched, resolve_target
 from tokbench.inspection.comparison.experiments import experiment_parts
 from tokbench.inspection.comparison.terminal import Line, LineGroup, comparison_text, corrected, verdict
-from tokbench.io.json import written
+from tokbench.io.json import write_result, written
 from tokbench.optimum.bound import bounded
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, merge_counts
@@ -118,7 +118,7 @@ def experiment(tmp_path: Path, counts: PretokenCounts, tokbench: Tokbench) -> Pa
             for seed, model in enumerate(("tiny", "tiny_again", "tiny_once_more")):
                 path = tmp_path / "downstream" / model / variant / str(size) / "offline.json"
                 path.parent.mkdir(parents=True)
-                path.write_text(json.dumps({"tasks": {"choose": task, "match": task}, **spent}))
+                write_result(path, {"tasks": {"choose": task, "match": task}, **spent})
                 manifest = tmp_path / "models" / model / variant / str(size) / "manifest.json"
                 manifest.parent.mkdir(parents=True)
                 manifest.write_text(json.dumps({"settings": {"options": {"batches": 5, "seed": seed}}}))

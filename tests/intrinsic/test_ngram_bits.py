@@ -18,6 +18,7 @@ from tokbench.commands.bounds import each_flagged
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.ngram_bits import budgets_of, ngram_bits
+from tokbench.io.json import write_result
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER
 from tokbench.kernels import token_ngrams as kernel
 from tokbench.models.pretraining.order import EncodedDocument
@@ -192,7 +193,7 @@ def test_average_ranks() -> None:
 
 def test_tables_by_language(tmp_path: Path) -> None:
     path = tmp_path / "bits.json"
-    path.write_text(json.dumps({"variant": "bytes", "size": 256, "corpus": "books", **measured()}))
+    write_result(path, {"variant": "bytes", "size": 256, "corpus": "books", **measured()})
     table = ngram_bits_table([path])
     whole = table.filter(language="", order=2, training_bytes=14).row(0, named=True)
     parts = table.filter(pl.col("language") != "", order=2, training_bytes=14)
@@ -201,7 +202,7 @@ def test_tables_by_language(tmp_path: Path) -> None:
     assert whole["documents"] == 3
     assert ngram_documents_table([path]).height == 2 * 3 * 3
     assert ngram_bits_table([]).is_empty()
-    path.write_text('{"variant": "bytes", "size": 256}')
+    write_result(path, {"variant": "bytes", "size": 256})
     with pytest.raises(TokbenchError, match=r"bits\.json: no key corpus"):
         ngram_bits_table([path])
 
@@ -231,7 +232,7 @@ def test_what_is_lost_stands_beside_the_bits(tmp_path: Path) -> None:
     assert [one["bytes_lost"] for one in found["documents"]] == [1, 0, 0]
     assert found["bytes"] == measured()["bytes"]
     path = tmp_path / "bits.json"
-    path.write_text(json.dumps({"variant": "lossy", "size": 256, "corpus": "books", **found}))
+    write_result(path, {"variant": "lossy", "size": 256, "corpus": "books", **found})
     table = ngram_bits_table([path]).filter(order=2, training_bytes=14)
     assert dict(table.select("language", "bytes_lost").iter_rows()) == {"": 1, "en": 1, "uk": 0}
     lost = comparable().with_columns(bytes_lost=(pl.col("variant") == "b").cast(pl.Int64))

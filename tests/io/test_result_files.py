@@ -122,15 +122,23 @@ def test_an_edited_speed_is_in_no_report(results: Path, tmp_path: Path) -> None:
         read_speeds([str(file)])
 
 
+def test_a_result_without_its_checksum_is_rejected(results: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+    for name in ("intrinsic.json", "tokens.json"):
+        content = json.loads((results / name).read_text())
+        del content["sha256"]
+        (tmp_path / name).write_text(json.dumps(raised(content)))
+    told = tokbench("tabulate", "--intrinsic", tmp_path / "intrinsic.json", "-o", tmp_path / "tables").message
+    why = "no checksum (sha256), so it may be edited; make the result again"
+    assert told == f"tokbench: {tmp_path / 'intrinsic.json'}: {why}"
+
+
 def test_contents_that_match_their_checksum(results: Path, tmp_path: Path) -> None:
-    """White space does not matter; a file without a checksum is accepted."""
+    """White space does not matter."""
     found = json.loads((results / "intrinsic.json").read_text())
     file = tmp_path / "other.json"
     file.write_text(json.dumps(found))
     without = read_result(file, "")
     assert without == {key: value for key, value in found.items() if key != "sha256"}
-    file.write_text(json.dumps(raised(without)))
-    assert read_result(file, "") == raised(without)
     write_result(file, {"a": float("inf"), 1: ("é", 0.1, -0.0, 10**30)})
     assert read_result(file, "", lenient=True) == {"a": float("inf"), "1": ["é", 0.1, -0.0, 10**30]}
     file.write_text('{"a": 1, "sha256": null}')

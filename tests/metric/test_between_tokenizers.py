@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 from tests.conftest import Tokbench
 from tests.support.external_tokenizers import DATA, PUBLISHED, needs
 from tests.support.processes import vocabulary
+from tests.support.small_models import MAKER
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure, measure_embeddings
@@ -208,7 +209,15 @@ def model(folder: Path, matrix: np.ndarray) -> Path:
 def token_counts(path: Path, *ids: int, tokens: int) -> Path:
     """The counts of a document of these tokens, all of which are packed."""
     ends = EncodedDocument(0, True, len(ids), np.array(ids, np.int32))
-    pack(OrderedDocuments(1, [ends]), tokens, path.with_suffix(""), sequence_length=len(ids) + 1, seed=0, counts=path)
+    pack(
+        OrderedDocuments(1, [ends]),
+        tokens,
+        path.with_suffix(""),
+        tokenizer=MAKER,
+        sequence_length=len(ids) + 1,
+        seed=0,
+        counts=path,
+    )
     return path
 
 
@@ -218,7 +227,7 @@ def test_embeddings_against_occurrences(tmp_path: Path) -> None:
     matrix[:258] = np.arange(258)[:, None] * np.array([0.6, 0.8], np.float32)
     matrix[258:] = 1e9
     counts = token_counts(tmp_path / "counts.parquet", 256, 256, 97, 256, 98, 98, tokens=258)
-    occurrences = read_occurrences(counts, 258)
+    occurrences = read_occurrences(counts, 258, MAKER)
     assert occurrences[258] == 1
     found = embeddings_of(known, model(tmp_path / "model", matrix), occurrences)
     assert found.norms == pytest.approx(np.arange(258), rel=1e-6)
@@ -228,7 +237,7 @@ def test_embeddings_against_occurrences(tmp_path: Path) -> None:
     assert frame.row(256)[1:5] == ("6162", "ab", 3, 0.5)
     assert frame.row(255)[2] == "\ufffd"
     with pytest.raises(TokbenchError, match="counts of 258 tokens for 257; name the model's own tokenizer"):
-        read_occurrences(counts, 257)
+        read_occurrences(counts, 257, MAKER)
     with pytest.raises(TokbenchError, match="no input embeddings here"):
         embeddings_of(known, tmp_path / "counts", occurrences)
     with pytest.raises(TokbenchError, match="3 embeddings for 258 tokens"):

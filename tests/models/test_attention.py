@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.small_models import SHAPE, SMALL, packed_documents
+from tests.support.small_models import SHAPE, SMALL, packed_documents, saved_tokenizer
 from tokbench.models.pretraining.checkpoints import resume_key
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions
 from tokbench.models.pretraining.phases import read_phases
@@ -227,9 +227,7 @@ def test_a_model_is_trained_and_reads_one_text(shape: str, attention: str, tmp_p
     options = base.model_copy(update=update | {"attention_within_documents": True})
     documents = [bytes(document) for document in drawn([5, 9, 0, 14, 3, 40, 8, 11] * 8)]
     packed = packed_documents(tmp_path / "packed", documents)
-    tokenizer = tmp_path / "tokenizer"
-    tokenizer.mkdir()
-    (tokenizer / "vocabulary.txt").write_text("00\n01\n")
+    tokenizer = saved_tokenizer(tmp_path / "tokenizer")
     for name, recipe in (
         ("within", options),
         ("across", options.model_copy(update={"attention_within_documents": False})),

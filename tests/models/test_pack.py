@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.small_models import DOCUMENTS, Bytes, Pairs, ids_of, packed_documents, pieces, write_mds
+from tests.support.small_models import DOCUMENTS, MAKER, Bytes, Pairs, ids_of, packed_documents, pieces, write_mds
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing, TextBudget, course, flops_per_token, reading
@@ -112,7 +112,7 @@ def test_any_two_tokenizers_read_the_same_documents(
     packings = []
     for name, tokenizer in (("one", Bytes()), ("two", Pairs())):
         text = in_order(encoded(tokenizer, given), 1, folder)
-        packings.append(pack(text, 256, folder / name, sequence_length=8, seed=1, budget=asked))
+        packings.append(pack(text, 256, folder / name, tokenizer=MAKER, sequence_length=8, seed=1, budget=asked))
     options = MptOptions(batch=1, max_seq_len=8, seed=1, epochs=asked.epochs, text_bytes=asked.text_bytes)
     read = [reading(packing, course(options, packing), (), None) for packing in packings]
     assert len({(one.documents, one.text_bytes) for one in read}) == 1
@@ -169,16 +169,18 @@ def test_sequences_of_another_order_or_budget_are_rejected(packed: Path) -> None
 def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) -> None:
     text = in_order(pieces(DOCUMENTS), 17, tmp_path)
     counted = tmp_path / "counts.parquet"
-    pack(text, 256, tmp_path / "packed", sequence_length=32, seed=17, counts=counted)
+    pack(text, 256, tmp_path / "packed", tokenizer=MAKER, sequence_length=32, seed=17, counts=counted)
     stands = Counter(int(token) for ids in read_mds(packed) for token in ids)
-    assert dict(enumerate(read_occurrences(tmp_path / "counts.parquet", 256))) == {n: stands[n] for n in range(257)}
+    assert dict(enumerate(read_occurrences(tmp_path / "counts.parquet", 256, MAKER))) == {
+        n: stands[n] for n in range(257)
+    }
 
 
 @pytest.mark.parametrize("wrong", [-1, 257])
 def test_ids_of_another_tokenizer_are_not_packed(wrong: int, tmp_path: Path) -> None:
     foreign = EncodedDocument(0, True, 4, np.array([1, wrong, 2, 3], np.int32))
     with pytest.raises(TokbenchError, match=f"id {wrong} is not a token of this tokenizer"):
-        pack(OrderedDocuments(4, [foreign]), 256, tmp_path / "packed", sequence_length=2, seed=0)
+        pack(OrderedDocuments(4, [foreign]), 256, tmp_path / "packed", tokenizer=MAKER, sequence_length=2, seed=0)
     assert not (tmp_path / "packed").exists()
 
 

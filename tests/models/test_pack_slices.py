@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.files import in_a_fork
-from tests.support.small_models import Bytes
+from tests.support.small_models import MAKER, Bytes
 from tests.support.workflow.checkout import Checkout
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
@@ -58,7 +58,12 @@ def whole(texts: list[bytes], form: SliceForm, folder: Path) -> dict[str, str]:
     """The files of one job."""
     (folder / "one").mkdir()
     text = in_order(encoded(Bytes(), documents(texts)), SEED, folder)
-    common = {"sequence_length": form.sequence_length, "seed": SEED, "end_of_text": form.end_of_text}
+    common = {
+        "tokenizer": MAKER,
+        "sequence_length": form.sequence_length,
+        "seed": SEED,
+        "end_of_text": form.end_of_text,
+    }
     common |= {"budget": form.budget, "counts": folder / "one" / "counts.parquet"}
     if form.slices.second_phase is None:
         pack(text, 256, folder / "one" / "packed", **common)
@@ -71,7 +76,7 @@ def gathered(texts: list[bytes], slices: Slices, folder: Path, shards: int = 3) 
     """The tokens of all shards, each encoded by itself."""
     for shard in range(shards):
         pieces = in_order(encoded(Bytes(), documents(texts)[shard::shards]), SEED, folder).pieces
-        write_tokens(pieces, slices, folder / f"{shard}.parquet")
+        write_tokens(pieces, slices, folder / f"{shard}.parquet", MAKER.digest)
     (folder / "tokens").mkdir()
     gather([folder / f"{shard}.parquet" for shard in range(shards)], folder / "tokens")
     return folder / "tokens"
@@ -104,7 +109,7 @@ def joined(folders: list[Path], form: SliceForm, folder: Path) -> dict[str, str]
 def test_slices_are_packed_as_by_one_job(
     texts: list[bytes], number: int, second: float | None, budget: TextBudget | None, length: int
 ) -> None:
-    form = SliceForm(Slices(SEED, number + (second is not None), second), length, 256, 256, budget)
+    form = SliceForm(Slices(SEED, number + (second is not None), second), length, 256, 256, MAKER, budget)
     with TemporaryDirectory() as place:
         try:
             expected = whole(texts, form, Path(place))
@@ -145,7 +150,7 @@ def test_what_slices_hold_is_known_before_they_are_packed(tmp_path: Path) -> Non
         assert read.tokens == read.documents + read.text_bytes
 
 
-FORM = SliceForm(Slices(SEED, 3), 8, 256, 256)
+FORM = SliceForm(Slices(SEED, 3), 8, 256, 256, MAKER)
 
 
 @pytest.mark.usefixtures("small_shards")
@@ -191,14 +196,14 @@ def test_slices_that_do_not_belong_together(tmp_path: Path) -> None:
     folders = sliced(TEXTS, FORM, tmp_path)
     with pytest.raises(TokbenchError, match="slice 1 of 3 is in none of the folders"):
         join([folders[0], folders[2], folders[2]], FORM, tmp_path / "packed")
-    other = SliceForm(FORM.slices, 16, 256, 256)
+    other = SliceForm(FORM.slices, 16, 256, 256, MAKER)
     with pytest.raises(TokbenchError, match=r"a slice of .*'sequence_length': 8.*; make it with 'tokbench pack_slice'"):
         join(folders, other, tmp_path / "packed")
     with pytest.raises(TokbenchError, match="encode the shards again"):
-        pack_slice(tmp_path / "tokens", 0, SliceForm(Slices(SEED, 4), 8, 256, 256), tmp_path / "other")
+        pack_slice(tmp_path / "tokens", 0, SliceForm(Slices(SEED, 4), 8, 256, 256, MAKER), tmp_path / "other")
     with pytest.raises(TokbenchError, match=r"slice 3: .* has 3, counted from 0"):
         pack_slice(tmp_path / "tokens", 3, FORM, tmp_path / "other")
-    write_tokens([], Slices(SEED, 4), tmp_path / "other.parquet")
+    write_tokens([], Slices(SEED, 4), tmp_path / "other.parquet", MAKER.digest)
     (tmp_path / "more").mkdir()
     with pytest.raises(TokbenchError, match="encode them with the same options"):
         gather([tmp_path / "0.parquet", tmp_path / "other.parquet"], tmp_path / "more")

@@ -14,7 +14,18 @@ from typing import Any
 import pytest
 
 from tests.support.files import names
-from tests.support.small_models import SHAPE, SMALL, Bytes, Pairs, ids_of, packed_documents, pieces, shown
+from tests.support.small_models import (
+    MAKER,
+    SHAPE,
+    SMALL,
+    Bytes,
+    Pairs,
+    ids_of,
+    packed_documents,
+    pieces,
+    saved_tokenizer,
+    shown,
+)
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.models.memory import lm_parameters
@@ -34,7 +45,9 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("phases")
     text = in_order(pieces(DOCUMENTS), 17, folder)
     counts = folder / "counts.parquet"
-    pack_phases(text, 256, folder / "packed", second_phase=0.2, sequence_length=32, seed=17, counts=counts)
+    pack_phases(
+        text, 256, folder / "packed", second_phase=0.2, tokenizer=MAKER, sequence_length=32, seed=17, counts=counts
+    )
     return folder / "packed"
 
 
@@ -52,7 +65,7 @@ def test_the_second_phase_reads_other_documents(packed: Path) -> None:
     assert not set(first) & set(second)
     assert 0 < len(second) < len(first)
     held = [ids_of(packed / name) for name in ("first", "second")]
-    occurrences = read_occurrences(packed.parent / "counts.parquet", 256)
+    occurrences = read_occurrences(packed.parent / "counts.parquet", 256, MAKER)
     assert [sum(ids.count(token) for ids in held) for token in range(257)] == occurrences.tolist()
 
 
@@ -72,7 +85,9 @@ def test_two_tokenizers_read_the_same_documents_in_each_phase(budget: TextBudget
     for name, tokenizer in (("bytes", Bytes()), ("pairs", Pairs())):
         given = [Document(number, "", text) for number, text in enumerate(DOCUMENTS)]
         text = in_order(encoded(tokenizer, given), 17, tmp_path)
-        pack_phases(text, 256, tmp_path / name, second_phase=0.2, sequence_length=32, seed=17, budget=budget)
+        pack_phases(
+            text, 256, tmp_path / name, second_phase=0.2, tokenizer=MAKER, sequence_length=32, seed=17, budget=budget
+        )
         read.append(read_in_all(read_phases(options, tmp_path / name), None))
     for phase in ("first", "second"):
         assert read[0][phase]["documents"] == read[1][phase]["documents"] > 0
@@ -88,7 +103,7 @@ def test_two_tokenizers_read_the_same_documents_in_each_phase(budget: TextBudget
 def test_a_phase_without_text_is_told(tmp_path: Path) -> None:
     text = in_order(pieces(DOCUMENTS[:1]), 17, tmp_path)
     with pytest.raises(TokbenchError, match=r"leave the (first|second) phase without text"):
-        pack_phases(text, 256, tmp_path / "packed", second_phase=0.2, sequence_length=32, seed=17)
+        pack_phases(text, 256, tmp_path / "packed", second_phase=0.2, tokenizer=MAKER, sequence_length=32, seed=17)
     assert not (tmp_path / "packed").exists()
 
 
@@ -104,9 +119,7 @@ def test_sequences_of_other_phases_are_rejected(packed: Path) -> None:
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    (folder / "vocabulary.txt").write_text("00\n01\n")
-    return folder
+    return saved_tokenizer(tmp_path_factory.mktemp("tokenizer"))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support import processes
 from tests.support.files import names
-from tests.support.small_models import SMALL, packed_documents
+from tests.support.small_models import SMALL, packed_documents, saved_tokenizer
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining import train
 from tokbench.models.pretraining.budget import Packing, rate
@@ -37,8 +37,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    (folder / "vocabulary.txt").write_text("00\n01\n")
+    folder = saved_tokenizer(tmp_path_factory.mktemp("tokenizer"))
     (folder / "manifest.json").write_text('{"variant": "bytes"}')
     return folder
 
@@ -126,7 +125,7 @@ def curve(folder: Path) -> list[tuple[str, ...]]:
         return [tuple(row.values())[:-1] for row in csv.DictReader(file)]
 
 
-def test_model_folder(trained: Path, packed: Path) -> None:
+def test_model_folder(trained: Path, packed: Path, tokenizer: Path) -> None:
     assert {file.name for file in trained.iterdir()} == {
         ".tokbench.json",
         "config.json",
@@ -134,7 +133,7 @@ def test_model_folder(trained: Path, packed: Path) -> None:
         "generation_config.json",
         "manifest.json",
         "model.safetensors",
-        "vocabulary.txt",
+        *(file.name for file in tokenizer.iterdir()),
     }
     whole = json.loads((trained / "manifest.json").read_text())
     manifest = whole["settings"]

@@ -18,7 +18,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support import processes
-from tests.support.small_models import packed_documents
+from tests.support.small_models import packed_documents, saved_tokenizer
 from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
@@ -166,7 +166,8 @@ def test_what_is_wrong_is_told_before_any_process_starts(
     packed = packed_documents(tmp_path / "packed")
     monkeypatch.setattr(launch, "run_together", None)
     monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
-    where: tuple[Any, ...] = (packed, placed(nodes=2), tmp_path / "model", tmp_path / "checkpoints")
+    tokenizer = saved_tokenizer(tmp_path / "tokenizer")
+    where: tuple[Any, ...] = (packed, tokenizer, placed(nodes=2), tmp_path / "model", tmp_path / "checkpoints")
     with pytest.raises(TokbenchError, match="nodes: 2, but this is not part of a SLURM job with that number"):
         pretrain_together([], *where)
     call = ["pretrain", "--recipe", "tiny", "--packed", str(packed), "--tokenizer", str(tmp_path), "-o"]
@@ -193,7 +194,8 @@ def test_what_another_has_not_made_is_trained(
     monkeypatch.setattr(launch, "run_together", lambda processes, of: started.append(of) or 0)
     packed = packed_documents(tmp_path / "packed")
     options = placed(processes_per_node=2)
-    assert pretrain_together(["pretrain"], packed, options, tmp_path / "model", tmp_path / "checkpoints") == 0
+    where = (packed, saved_tokenizer(tmp_path / "tokenizer"), options, tmp_path / "model", tmp_path / "checkpoints")
+    assert pretrain_together(["pretrain"], *where) == 0
     assert len(started) == starts
 
 
@@ -214,7 +216,8 @@ def test_srun_starts_torchrun_on_each_node(tmp_path: Path, monkeypatch: pytest.M
     script = f"echo $LOCAL_RANK $LOCAL_WORLD_SIZE $WORLD_SIZE $TOKBENCH_LAUNCHED > {tmp_path}/rank$RANK"
     packed = packed_documents(tmp_path / "packed")
     options = placed(nodes=2, processes_per_node=2)
-    assert pretrain_together([script], packed, options, tmp_path / "model", tmp_path / "checkpoints") == 0
+    where = (packed, saved_tokenizer(tmp_path / "tokenizer"), options, tmp_path / "model", tmp_path / "checkpoints")
+    assert pretrain_together([script], *where) == 0
     assert [(tmp_path / f"rank{rank}").read_text().split() for rank in range(4)] == [
         [str(rank % 2), "2", "4", "1"] for rank in range(4)
     ]

@@ -1,6 +1,5 @@
 """Statistics against brute force, scipy, and the published tables of "Tokenization Is More Than Compression"."""
 
-import json
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from scipy.stats import rankdata, wilcoxon
 
 from tests.support.external_tokenizers import PUBLISHED, needs
 from tokbench.errors import TokbenchError
+from tokbench.io.json import write_result
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy, pearson
 from tokbench.statistics.pairs import compare_pairs
@@ -166,10 +166,10 @@ def downstream(**changes: object) -> dict[str, object]:
 
 def test_accuracy_table_from_files(tmp_path: Path) -> None:
     first, second = tmp_path / "a.json", tmp_path / "b.json"
-    first.write_text(json.dumps(downstream(perplexity=float("nan"))))
+    write_result(first, downstream(perplexity=float("nan")))
     lacking = {"piqa": {"accuracy": None, "n": 0, "random_baseline": 0.5}}
     lacking["piqa"] |= {"accuracy_stderr": None, "straddling": 0, "num_fewshot": 0}
-    second.write_text(json.dumps(downstream(variant="u", tasks=lacking, bits_per_byte=None)))
+    write_result(second, downstream(variant="u", tasks=lacking, bits_per_byte=None))
     table = accuracy_table([first, second])
     rows = [("u", 300, "m", "s", "piqa", None, 0.5, 0), ("v", 300, "m", "s", "piqa", 0.5, 0.5, 10)]
     assert table.select(list(ACCURACY)).equals(frame(rows))
@@ -184,15 +184,18 @@ def test_accuracy_table_from_files(tmp_path: Path) -> None:
     [
         ("{", r"bad\.json:1:2: not JSON"),
         ("[" * 100_000, r"bad\.json: lists and objects are nested too deeply; make the result again"),
-        (json.dumps(downstream(tasks=[])), r"bad\.json: tasks is list, not dict; make the result again"),
+        (downstream(tasks=[]), r"bad\.json: tasks is list, not dict; make the result again"),
         ("[]", r"bad\.json: a JSON object is expected, found list"),
-        (json.dumps(downstream(tasks={"piqa": {"accuracy": 1}})), r"bad\.json: no key tasks\.piqa\.random_baseline"),
-        (json.dumps(downstream(size="big")), r"bad\.json: a value of the wrong type"),
+        (downstream(tasks={"piqa": {"accuracy": 1}}), r"bad\.json: no key tasks\.piqa\.random_baseline"),
+        (downstream(size="big"), r"bad\.json: a value of the wrong type"),
     ],
 )
-def test_bad_files_are_named(tmp_path: Path, content: str, message: str) -> None:
+def test_bad_files_are_named(tmp_path: Path, content: str | dict[str, object], message: str) -> None:
     path = tmp_path / "bad.json"
-    path.write_text(content)
+    if isinstance(content, str):
+        path.write_text(content)
+    else:
+        write_result(path, content)
     with pytest.raises(TokbenchError, match=message):
         accuracy_table([path])
 
@@ -200,7 +203,7 @@ def test_bad_files_are_named(tmp_path: Path, content: str, message: str) -> None
 def test_intrinsic_table_from_files(tmp_path: Path) -> None:
     row = {"language": "en", "metric": "m", "definition": "d", "value": None, "n": 0, "reason": "why"}
     path = tmp_path / "v.json"
-    path.write_text(json.dumps({"variant": "v", "size": 300, "corpus": "c", "measurements": [row]}))
+    write_result(path, {"variant": "v", "size": 300, "corpus": "c", "measurements": [row]})
     assert intrinsic_table([path]).equals(frame([("v", 300, "c", "en", "m", "d", None, 0, "why")], INTRINSIC))
 
 

@@ -3,7 +3,6 @@
 Tables from hand-made results, old results without bytes, clusters of questions, seeds and tasks.
 """
 
-import json
 from itertools import product
 from math import exp, log, sqrt
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.small_report import altered, whole
+from tokbench.io.json import write_result
 from tokbench.report.layout import Exhibit, Heading, Table
 from tokbench.report.sections.answer_measures import answer_measures
 from tokbench.statistics.estimate import interval, ratio_over_both, ratio_over_documents
@@ -50,7 +50,7 @@ def results(folder: Path, *, name: str = "m", **tasks: dict[str, Any]) -> Path:
     """Write a result with these tasks."""
     path = folder / f"{name}.json"
     head = {"model": name, "variant": "bpe", "size": 512, "suite": "s", "corpus": "books", "texts": {}}
-    path.write_text(json.dumps(head | {"tasks": tasks}))
+    write_result(path, head | {"tasks": tasks})
     return path
 
 

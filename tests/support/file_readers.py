@@ -19,7 +19,7 @@ from xlsxwriter import Workbook
 
 from tests.conftest import EXPERIMENT, ODD
 from tests.support import library_tokenizers
-from tests.support.small_models import write_mds
+from tests.support.small_models import MAKER, write_mds
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
@@ -183,7 +183,7 @@ def _foreign_parquet(folder: Path) -> None:
 
 def _scores(folder: Path) -> None:
     signal = np.ones(len(TEXT), np.float32)
-    write_scores([(0, "en", TEXT), (1, "", TEXT)], lambda text: (signal, signal), folder / "scores.parquet")
+    write_scores([(0, "en", TEXT), (1, "", TEXT)], lambda text: (signal, signal), folder / "scores.parquet", "a model")
 
 
 def _ids(folder: Path) -> None:
@@ -402,11 +402,12 @@ READERS: dict[str, Reader] = {
             OrderedDocuments(7, [EncodedDocument(0, True, 7, np.arange(7, dtype=np.int32))]),
             256,
             folder / "packed",
+            tokenizer=MAKER,
             sequence_length=4,
             seed=0,
             counts=folder / "counts.parquet",
         ),
-        lambda folder: read_occurrences(folder / "counts.parquet", 256),
+        lambda folder: read_occurrences(folder / "counts.parquet", 256, MAKER),
     ),
     "a shard's tokens": Reader(
         "0000.parquet",
@@ -414,8 +415,9 @@ READERS: dict[str, Reader] = {
             [EncodedDocument(3, n == 2, 7, np.arange(7, dtype=np.int32)) for n in range(3)],
             Slices(0, 1),
             folder / "0000.parquet",
+            MAKER.digest,
         ),
-        lambda folder: list(read_slice(folder, 0)),
+        lambda folder: list(read_slice(folder, 0, MAKER)),
     ),
     "packing": Reader("packing.json", _written("packing.json", json.dumps(PACKING)), Packing.read),
     "result": Reader("result.json", _written("result.json", json.dumps(RESULT)), _results),

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 
 from tokbench.commands.main import main
 from tokbench.corpus.documents import Document
+from tokbench.io.identity import Maker
 from tokbench.models.pretraining import launch
 from tokbench.models.pretraining.budget import TextBudget
 from tokbench.models.pretraining.mds import ShardLayout, by_shard, read_mds
 from tokbench.models.pretraining.options import PRESETS, LlamaOptions
 from tokbench.models.pretraining.order import EncodedDocument, encoded, in_order
 from tokbench.models.pretraining.pack import pack
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
 
 SMALL = PRESETS["tiny"].model_copy(
     update={
@@ -105,6 +108,17 @@ class Bytes:
         return 256
 
 
+SINGLE_BYTES = Tokenizer(Vocabulary(BYTES), "none", "greedy", name="bytes")
+"""The same tokenizer, of Tokbench."""
+MAKER = Maker(SINGLE_BYTES.digest, "bytes")
+
+
+def saved_tokenizer(folder: Path) -> Path:
+    """Save the tokenizer of packed documents into a folder."""
+    SINGLE_BYTES.save(folder)
+    return folder
+
+
 class Pairs(Bytes):
     """A tokenizer whose tokens are pairs of bytes, plus a last single byte."""
 
@@ -122,7 +136,7 @@ def packed_documents(
     """Write the documents as sequences of 32 tokens to a folder."""
     folder.parent.mkdir(exist_ok=True)
     text = in_order(pieces(documents), seed, folder.parent)
-    pack(text, 256, folder, sequence_length=32, seed=seed, budget=budget)
+    pack(text, 256, folder, tokenizer=MAKER, sequence_length=32, seed=seed, budget=budget)
     return folder
 
 

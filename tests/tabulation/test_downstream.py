@@ -17,7 +17,7 @@ from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.encoding_speed import TOO_SHORT, ColdSpeed
 from tokbench.intrinsic.tokenizer import tokens_by_document
-from tokbench.io.json import write_result
+from tokbench.io.json import read_result, write_result
 from tokbench.metric import measurement
 from tokbench.report.content import ReportContent
 from tokbench.report.html import render, tables
@@ -80,7 +80,7 @@ def result(folder: Path, model: str, **changes: object) -> Path:
         "texts": TEXT,
         "loss": float("nan"),
     }
-    path.write_text(json.dumps(head | changes))
+    write_result(path, head | changes)
     return path
 
 
@@ -106,8 +106,8 @@ def test_nothing_gives_empty_tables_and_old_results_are_rejected(tmp_path: Path)
     for make, table in ((boundary_table, BOUNDARIES), (outcome_table, OUTCOMES), (text_table, TEXTS)):
         assert dict(make([]).schema) == table.schema
     old = json.loads(result(tmp_path, "old").read_text())
-    del old["texts"]
-    (tmp_path / "old.json").write_text(json.dumps(old))
+    del old["texts"], old["sha256"]
+    write_result(tmp_path / "old.json", old)
     with pytest.raises(TokbenchError, match=r"old\.json: not a readable result .*make it again"):
         list(Results([tmp_path / "old.json"]))
 
@@ -153,11 +153,11 @@ def test_bits_summed_over_segmentations(tmp_path: Path) -> None:
 
 
 def test_results_of_the_wrong_form_are_named(tmp_path: Path) -> None:
-    whole = json.loads(result(tmp_path, "bad").read_text())
+    whole = read_result(result(tmp_path, "bad"), "")
     path = tmp_path / "bad.json"
     for key, make in (("tasks", boundary_table), ("tasks", outcome_table), ("texts", text_table)):
         for wrong in ([], {"a": 1}, {"a": {"documents": [3]}}, {"a": None}):
-            path.write_text(json.dumps(whole | {key: wrong}))
+            write_result(path, whole | {key: wrong})
             with pytest.raises(TokbenchError, match=rf"^{path}: not a readable result \(.*\); make it again$"):
                 make(Results([path]))
 

@@ -32,6 +32,7 @@ from tokbench.corpus.documents import Document
 from tokbench.corpus.parallel_prepare import prepare_parallel
 from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
+from tokbench.io.json import write_result
 from tokbench.models.pretraining.budget import kept_at
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import PRESETS, MptOptions
@@ -295,7 +296,7 @@ def convergence_folder(tmp_path: Path) -> Path:
             (tmp_path / place).mkdir(parents=True)
             tasks = {"a": {"accuracy": float(share or 1)}, "b": {"accuracy": None if share == "0.5" else 0.5}}
             head = {"model": model, "variant": "bpe", "size": 400, "suite": "s", "tasks": tasks}
-            (tmp_path / place / "s.json").write_text(json.dumps(head | {"bits_per_byte": 3.0 if share else None}))
+            write_result(tmp_path / place / "s.json", head | {"bits_per_byte": 3.0 if share else None})
     return tmp_path
 
 

@@ -19,6 +19,7 @@ from tokbench.adapters.offsets import borders_of, byte_spans, character_spans_of
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_files
 from tokbench.io.compression import read_regular
+from tokbench.io.identity import digest_of
 from tokbench.io.json import read_json
 from tokbench.io.numbers import MOST_THREADS, whole_argument
 from tokbench.io.output_place import place_of_folder
@@ -222,6 +223,16 @@ class AdaptedTokenizer(Tokenizer):
     @property
     def end_and_padding(self) -> dict[str, int]:
         return special_tokens(self.ids, self.special, self.origin)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the library's file, the settings and the special ids, in hexadecimal digits."""
+        if self._digest is None:
+            special = {str(one): name.hex() for one, name in self.special.items()}
+            settings = {"library": self.library_name, "settings": self.settings, "special": special}
+            content = hashlib.sha256(self.content).hexdigest()
+            self._digest = digest_of({"content": content, **settings, **self._ends()})
+        return self._digest
 
     def __repr__(self) -> str:
         return f"AdaptedTokenizer({self.name!r}, {self.library_name}, {len(self)} tokens)"

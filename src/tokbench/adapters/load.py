@@ -250,6 +250,11 @@ class WrappedTokenizer(AdaptedTokenizer):
         """Number of pieces with an id, otherwise the size; the largest vocabulary's size if it is not known."""
         return len(self.callables.names) or self.callables.ids
 
+    @property
+    def digest(self) -> NoReturn:
+        """Raise an error: functions have no content that a digest could be computed from."""
+        raise TokbenchError(f"{self.name}: a wrapped function has no digest; save its tokenizer with its own library")
+
     def save(self, folder: Path | str, *, configuration: bool = True) -> NoReturn:
         """Raise an error: functions cannot be saved."""
         raise TokbenchError(f"{self.name}: a wrapped function cannot be saved; save its tokenizer with its own library")

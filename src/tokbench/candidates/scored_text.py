@@ -1,6 +1,6 @@
 """Documents with byte scores: the surprisal and entropy of every byte, as ByteSpan reads them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tokbench.candidates import SignalName
 from tokbench.candidates.running_text import ROWS_AT_ONCE, ShardForm, batches, existing, in_order, opened
 from tokbench.errors import TokbenchError
+from tokbench.io.identity import Maker, TextDigest, makers_of_metadata, require_same
 from tokbench.io.parquet import pieces, require, strings
 
 NUMBERS_AT_ONCE = 1 << 12
@@ -87,6 +88,26 @@ def read_scores(paths: Iterable[Path | str], scheme: str) -> ScoredDocuments:
         TokbenchError: there is no shard, or one of them is missing.
     """
     return ScoredDocuments(existing(paths, FORM), scheme)
+
+
+def check_scores(paths: Sequence[Path | str], model: Maker | None = None) -> TextDigest:
+    """Check that shards of byte scores are of one model, and return the digest of their text.
+
+    Args:
+        paths: the shards.
+        model: the model. Default: that of the first shard.
+
+    Raises:
+        TokbenchError: a shard is unreadable, names no model, or names another one.
+    """
+    text = TextDigest()
+    for path in existing(paths, FORM):
+        with opened(path, FORM) as file:
+            makers = makers_of_metadata(file.metadata.metadata)
+            model = model or Maker(makers.get("model", ""), path)
+            require_same(path, makers, "model", model, "score all shards with one model")
+            text.add_metadata(file.metadata.metadata)
+    return text
 
 
 def _groups(path: Path) -> int:

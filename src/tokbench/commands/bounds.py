@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from tokbench.commands.outputs import keys, output_file
 from tokbench.commands.parameters import COUNT, SIZE, THREADS, Real, Whole, field_options, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
+from tokbench.io.identity import TextDigest, made_from
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.runtime import exit_status
@@ -89,7 +91,7 @@ def bound_command(
     check_size(size)
     started = time.process_time()
     check_stage("bound", counts, megabytes, longest=max_token_bytes, max_pretoken_bytes=max_pretoken_bytes)
-    pretokens = PretokenCounts.read(counts)
+    pretokens, text = PretokenCounts.read(counts), TextDigest()
     options: dict[str, Any] = {
         "gap": gap,
         "steps": steps,
@@ -111,7 +113,9 @@ def bound_command(
 
     with progress("bound"):
         languages = read_languages(counts)
+        text.add_counts(pretokens.data, pretokens.offsets, pretokens.counts)
         told = bound_text(pretokens, languages, size, must=result is None, report=report, keep=keep, **options)
+    told |= made_from(text=text.hexdigest())
     if long := told.get("left_out", {}).get("pretokens"):
         click.echo(line_of_left_out(long, told["left_out"]["share"], max_pretoken_bytes), err=True)
     if result is None:
@@ -232,21 +236,24 @@ def ngram_bits_command(
     tokenizer = open_tokenizer(path, reading)
     allowed = None if megabytes is None else allowance(megabytes)
 
-    def read(files: Sequence[str]) -> Iterator["Document"]:
-        return shards_or_documents(files, fields)
+    texts = {"training_text": TextDigest(), "text": TextDigest()}
+
+    def read(files: Sequence[str], role: str) -> Iterator["Document"]:
+        return texts[role].watched(shards_or_documents(files, fields), attrgetter("text"))
 
     with progress("ngram_bits"):
         result = tokenizer_ngram_bits(
             tokenizer,
             partial(encoded, tokenizer),
-            lambda: read(training),
-            with_note(read(tested)),
+            lambda: read(training, "training_text"),
+            with_note(read(tested, "text")),
             variant=variant,
             corpus=corpus,
             order=order,
             training_bytes=training_bytes or None,
             allowed=allowed,
         )
+    result |= made_from(tokenizer=tokenizer.digest, **{role: text.hexdigest() for role, text in texts.items()})
     if output is None:
         click.echo(json.dumps(result, ensure_ascii=False))
     else:

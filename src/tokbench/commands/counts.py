@@ -8,6 +8,7 @@
 """
 
 import os
+from operator import attrgetter
 from pathlib import Path
 
 import click
@@ -26,6 +27,7 @@ from tokbench.commands.parameters import (
 )
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
+from tokbench.io.identity import TextDigest, made_from
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
 
@@ -151,8 +153,11 @@ def count_tokens_command(
     exit_status.describe_task(f"count the tokens of {folder}")
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
-    counted, texts = tokens_by_document(tokenizer, read_documents(shards))
+    text = TextDigest()
+    read = text.watched(read_documents(shards), attrgetter("text"))
+    counted, texts = tokens_by_document(tokenizer, read)
     head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
+    head |= made_from(tokenizer=tokenizer.digest, text=text.hexdigest())
     if speed is not None:
         found = cold_speed(tokenizer, texts)
         write_result(speed, head | ({"reason": TOO_SHORT} if found is None else asdict(found)))

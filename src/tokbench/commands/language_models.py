@@ -33,6 +33,7 @@ from tokbench.commands.parameters import (
     pretokenization_option,
 )
 from tokbench.errors import TokbenchError
+from tokbench.io.identity import Maker, model_digest
 from tokbench.models.presets import BYTE_LM_RECIPES, MODEL_RECIPES
 from tokbench.runtime import exit_status
 from tokbench.runtime.memory_limit import allowance
@@ -72,7 +73,7 @@ def encode_shard_command(
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
     pieces = in_order(encoded(tokenizer, read_shard(shard)), seed, Path(output).parent).pieces
-    write_tokens(pieces, Slices(seed, number, second_phase), Path(output))
+    write_tokens(pieces, Slices(seed, number, second_phase), Path(output), tokenizer.digest)
 
 
 @click.command("gather_tokens")
@@ -127,7 +128,8 @@ def pack_slice_command(
         raise TokbenchError(f"{tokens}: {message}; name these, or encode the shards again")
     tokenizer = Tokenizer.load(folder)
     budget = text_budget(epochs, text_bytes)
-    form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
+    maker = Maker(tokenizer.digest, folder)
+    form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, maker, budget)
     packed = pack_slice(Path(tokens), number, form, Path(output))
     click.echo(f"{packed.read.documents:,} documents, {packed.read.tokens:,} tokens", err=True)
 
@@ -170,9 +172,10 @@ def pack_command(
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
     target, occurrences = Path(output), None if counts is None else Path(counts)
+    maker = Maker(tokenizer.digest, folder)
     if sliced:
         slices = Slices(seed, len(shards), second_phase)
-        form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
+        form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, maker, budget)
         packed = join([Path(shard) for shard in shards], form, target, occurrences)
     else:
         text = in_order(encoded(tokenizer, reject_repeated(read_documents(shards))), seed, target.parent)
@@ -181,6 +184,7 @@ def pack_command(
             text,
             tokenizer.id_limit,
             target,
+            tokenizer=maker,
             sequence_length=sequence_length,
             seed=seed,
             end_of_text=tokenizer.end_of_text,
@@ -254,7 +258,9 @@ def pretrain_command(
         text = json.dumps(options.recipe())
         called = ["pretrain", "--recipe", text, "--packed", packed, "--tokenizer", tokenizer, "--checkpoints", standing]
         called += ["--nodes", str(nodes), "--processes-per-node", str(processes_per_node)]
-        status = pretrain_together([*called, "-o", output], Path(packed), options, Path(output), Path(standing))
+        status = pretrain_together(
+            [*called, "-o", output], Path(packed), Path(tokenizer), options, Path(output), Path(standing)
+        )
         if status:
             raise SystemExit(status)
         return
@@ -373,7 +379,7 @@ def draw_bytes_command(
     """Draw surprisal and entropy of each byte of sentences by a byte language model, with the spans of ByteSpan's three
     constraints. The threshold is a percentile of SCORES. Writes a figure for each sentence, and bytes.csv.
     """
-    from tokbench.candidates.scored_text import read_scores
+    from tokbench.candidates.scored_text import check_scores, read_scores
     from tokbench.commands.parameters import check_memory
     from tokbench.commands.recipes import byte_lm_recipe
     from tokbench.construction.bytespan import percentile as percentile_of
@@ -388,6 +394,7 @@ def draw_bytes_command(
     encoded = [text.encode() for text in texts]
     if not all(encoded):
         raise TokbenchError("--text: an empty sentence; pass one with a byte or more")
+    check_scores(scores, Maker(model_digest(Path(model)), model))
     threshold = percentile_of(
         [partial(part.signals, signal) for part in read_scores(scores, scheme.text).parts()], percentile
     )

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, cast
@@ -24,6 +25,7 @@ from tokbench.commands.outputs import OutputFolder, keys, output_file
 from tokbench.commands.parameters import FLAG, field_options, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
+from tokbench.io.identity import Maker, TextDigest, made_from, model_digest, require_model
 from tokbench.io.json import write_result
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
@@ -98,10 +100,11 @@ def measure_command(
     divisor = None if baseline is None else open_tokenizer(baseline)
     tokenizer = Tokenizer.load(folder) if ours else open_tokenizer(folder, reading)
     given = metric_families(metrics)
+    text = TextDigest()
     if only_documents:
         with progress("measure"):
-            rows = _of_documents(tokenizer, documents, fields, given, divisor)
-        write_measurements(tokenizer, rows, variant, corpus, output)
+            rows = _of_documents(tokenizer, documents, fields, given, divisor, text)
+        write_measurements(tokenizer, rows, variant, corpus, output, text=text.hexdigest())
         return
     if counts is not None and tokenizer.segments_documents:
         way = f"works through {tokenizer.library_name} and has no pre-tokens" if tokenizer.library_name else CROSSES
@@ -116,17 +119,19 @@ def measure_command(
             check = partial(check_stage, "measure", megabytes=megabytes)
             measured = measure_read_texts(
                 tokenizer,
-                _texts(documents, fields),
+                text.watched(_texts(documents, fields), itemgetter(1)),
                 families=given,
                 count=lambda texts: count_texts(texts, tokenizer.scheme, megabytes, output or "-", check),
                 reference=words,
             )
         else:
             by_language = _read_counts(counts, tokenizer, folder, megabytes)
+            for part in by_language.values():
+                text.add_counts(part.data, part.offsets, part.counts)
             measured = measure_counted_text(tokenizer, by_language, families=given, reference=words)
         rows = measured.rows
-        rows += [] if only_counts else _of_documents(tokenizer, documents, fields, given, divisor)
-    write_measurements(tokenizer, rows, variant, corpus, output, measured.loss)
+        rows += [] if only_counts else _of_documents(tokenizer, documents, fields, given, divisor, text)
+    write_measurements(tokenizer, rows, variant, corpus, output, measured.loss, text=text.hexdigest())
 
 
 def _read_counts(file: str, tokenizer: "Tokenizer", folder: str, megabytes: int | None) -> "dict[str, PretokenCounts]":
@@ -153,14 +158,19 @@ def _of_documents(
     fields: Fields,
     families: "Mapping[str, Options]",
     baseline: "Tokenizer | None",
+    digest: TextDigest,
 ) -> "ByLanguage":
-    """Return the metrics of documents, and lengths relative to a baseline if there is one; empty without files."""
+    """Return the metrics of documents, and lengths relative to a baseline if there is one; empty without files.
+
+    ``digest`` becomes that of the documents.
+    """
     from tokbench.commands.files import documents_of
     from tokbench.intrinsic.documents import measure_texts
     from tokbench.statistics.sequence_lengths import normalised_lengths
 
     def read() -> Iterator[tuple[str, bytes]]:
-        return ((document.language, document.text) for document in documents_of(files, fields))
+        texts = ((document.language, document.text) for document in documents_of(files, fields))
+        return digest.watched(texts, itemgetter(1))
 
     if not files:
         return []
@@ -241,7 +251,7 @@ def measure_resource_command(
         found = boundaries_by_word(words)
     if by_word is not None:
         head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": name or kind}
-        write_result(by_word, head | found)
+        write_result(by_word, head | made_from(tokenizer=tokenizer.digest) | found)
     write_measurements(tokenizer, rows, variant, name or kind, output)
 
 
@@ -285,8 +295,10 @@ def measure_embeddings_command(
     from tokbench.tokenizer import Tokenizer
 
     loaded = Tokenizer.load(tokenizer)
+    maker = Maker(loaded.digest, tokenizer)
+    require_model(Path(model), "tokenizer", maker, "name the tokenizer that it was trained with")
     require("this measurement", resident() + RESERVE + room(Path(model)), megabytes)
-    embeddings = embeddings_of(loaded.named, Path(model), read_occurrences(Path(counts), loaded.id_limit))
+    embeddings = embeddings_of(loaded.named, Path(model), read_occurrences(Path(counts), loaded.id_limit, maker))
     rows = [
         ("", replace(row, definition=f"{row.definition}; model {name}"))
         for row in measure_embeddings(embeddings, families=metric_families(metrics))
@@ -295,7 +307,8 @@ def measure_embeddings_command(
         frame = embeddings.to_frame()
         frame.write_parquet(folder / "tokens.parquet", compression="zstd")
         write_csv(frame, folder / "tokens.csv")
-        write_measurements(loaded, rows, variant, corpus, str(folder / "measurements.json"))
+        place = str(folder / "measurements.json")
+        write_measurements(loaded, rows, variant, corpus, place, model=model_digest(Path(model)))
 
 
 @click.command("measure_translation_embeddings")
@@ -315,7 +328,7 @@ def measure_translation_embeddings_command(model: str, metrics: str | None, mega
     from tokbench.io.json import write_result
     from tokbench.io.tables import write_csv
     from tokbench.metric.embeddings import EmbeddingLayout, embeddings_of, room
-    from tokbench.models.translation.embeddings import AGAIN, sides_of
+    from tokbench.models.translation.embeddings import AGAIN, makers_of, sides_of
     from tokbench.runtime.memory_limit import RESERVE, require, resident
 
     rows = []
@@ -329,7 +342,9 @@ def measure_translation_embeddings_command(model: str, metrics: str | None, mega
             write_csv(frame, folder / f"{side.name}.csv")
             found = measure_embeddings(embeddings, families=metric_families(metrics))
             rows += [{"side": side.name, **asdict(row)} for row in found]
-        write_result(folder / "measurements.json", {"measurements": rows}, indent=1)
+        write_result(
+            folder / "measurements.json", made_from(**makers_of(Path(model))) | {"measurements": rows}, indent=1
+        )
 
 
 def metric_families(text: str | None) -> "dict[str, Options]":
@@ -365,11 +380,12 @@ def write_measurements(
     corpus: str,
     output: str | None,
     loss: Mapping[str, int] | None = None,
+    **makers: str,
 ) -> None:
     """Write the measurements of a tokenizer as JSON, to a file or (default) to standard output.
 
     ``loss`` counts the documents that decoding does not restore; only for tokenizers that may lose text. On a
-    terminal, rows have keys, and the common ones are first.
+    terminal, rows have keys, and the common ones are first. ``makers`` are digests of the text or the model.
     """
     from tokbench.intrinsic.tokenizer import record_of
 
@@ -381,6 +397,7 @@ def write_measurements(
         corpus=corpus,
         pretokenization=tokenizer.pretokenizer_label,
         loss=loss,
+        makers={"tokenizer": tokenizer.digest, **makers},
     )
     if output is None:
         if sys.stdout.isatty():

@@ -14,6 +14,7 @@ from tokbench.commands.outputs import columns, keys, output_file
 from tokbench.commands.parameters import Real, Whole, check_memory, field_options, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
+from tokbench.io.identity import made_from
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_SEED
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
@@ -103,7 +104,8 @@ def measure_robustness_command(
     with progress("robustness"):
         kinds = list(changed_segmentations(tokenizer, table))
     name = variant or tokenizer.name
-    result = {"variant": name, "size": tokenizer.nominal_size, "corpus": corpus, "kinds": kinds}
+    head = {"variant": name, "size": tokenizer.nominal_size, "corpus": corpus}
+    result = head | made_from(tokenizer=tokenizer.digest) | {"kinds": kinds}
     if output is None:
         click.echo(json.dumps(result, ensure_ascii=False))
     else:

@@ -137,6 +137,7 @@ def build_command(
         starting_from,
         vocabulary_of_recipe,
     )
+    from tokbench.candidates.scored_text import check_scores
     from tokbench.commands.parameters import chosen_scheme
     from tokbench.commands.recipes import (
         check_needs,
@@ -149,6 +150,7 @@ def build_command(
         settings_of,
     )
     from tokbench.construction import InitialRecipe, constructions
+    from tokbench.io.identity import Maker, TextDigest, require_same
     from tokbench.pretokens.by_language import read_language_counts
     from tokbench.segmentation import segmentations
 
@@ -184,6 +186,13 @@ def build_command(
         )
     if counts and pretokens and construction.languages:
         pretokens = read_language_counts(counts, development, pretokens, least)
+    if scores:
+        of_scores = check_scores(scores).hexdigest()
+        if counts and pretokens:
+            of_counts = TextDigest()
+            of_counts.add_counts(pretokens.data, pretokens.offsets, pretokens.counts)
+            maker = Maker(of_counts.hexdigest(), counts)
+            require_same(scores[0], {"text": of_scores}, "text", maker, "score and count the same documents")
     source = construction_inputs_source_of(construction, pretokens, scores, documents, scheme)
     if not initial and isinstance(start, InitialRecipe):
         construction = starting_from(construction, vocabulary_of_recipe(pretokens, chosen, seed=seed, threads=threads))

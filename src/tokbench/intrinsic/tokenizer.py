@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tokbench.intrinsic.encoding_speed import Sample
+from tokbench.io.identity import Makers, made_from
 from tokbench.metric import Metric, Sight, families_of, metrics
 from tokbench.metric.document_words import LeftOut
 from tokbench.metric.measurement import Measurement, in_groups
@@ -192,6 +193,7 @@ def record_of(
     corpus: str = "",
     pretokenization: str,
     loss: Mapping[str, int] | None = None,
+    makers: Makers,
 ) -> dict[str, Any]:
     """Return measurements of a tokenizer as a JSON object.
 
@@ -203,12 +205,14 @@ def record_of(
         corpus: name of the corpus (default: empty).
         pretokenization: label of the tokenizer's pre-tokenizer.
         loss: counts of lost text, for a tokenizer that may be lossy (default: None).
+        makers: digests of the tokenizer and of the text or the model, see :mod:`tokbench.io.identity`.
     """
     return {
         "variant": variant or name,
         "size": size,
         "corpus": corpus,
         "pretokenization": pretokenization,
+        **made_from(**makers),
         **({} if loss is None else {"loss": loss}),
         "measurements": [{"language": language, **asdict(row)} for language, row in rows],
     }

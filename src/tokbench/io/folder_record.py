@@ -89,16 +89,35 @@ def write_record(folder: Path, kind: Kind, older: Path | None = None) -> None:
 
 
 def reject_altered(file: Path, remedy: str) -> None:
-    """Reject a file whose checksum differs from that in the record of its folder; accept a file without a recorded
-    checksum.
+    """Reject a file whose checksum differs from that in the record of its folder, or is missing there.
+
+    A folder without a record, and a file that the record does not list, are not ours; they are accepted.
 
     Raises:
-        TokbenchError: it was cut off or altered; the message names it.
+        TokbenchError: it was cut off or altered, or its checksum was removed; the message names it.
     """
     record = _read(file.parent)
-    noted = record and record.sha256.get(file.name)
-    if noted and file.is_file() and sha256(file) != noted:
+    if record is None or not file.is_file():
+        return
+    noted = record.sha256.get(file.name)
+    if noted is None:
+        summed = record.kind not in SUMMED_ELSEWHERE and file.name.endswith(SUMMED)
+        if summed and file.name in record.files:
+            raise TokbenchError(f"{file}: its checksum is missing in {RECORD}; {remedy}")
+    elif sha256(file) != noted:
         raise TokbenchError(f"{file}: not as it was written; {remedy}")
+
+
+def kind_of(folder: Path) -> Kind | None:
+    """Return the kind of an output folder; None if Tokbench did not write it."""
+    record = _read(folder)
+    return None if record is None else record.kind
+
+
+def recorded_sums(folder: Path) -> dict[str, str]:
+    """Return the checksums in a folder's record, by relative path; empty if there are none."""
+    record = _read(folder)
+    return {} if record is None else record.sha256
 
 
 def reject_foreign_output(folder: Path, kind: Kind, named: Path | str | None = None) -> None:

@@ -121,18 +121,18 @@ def write_result(path: Path | str, content: Mapping[str, Any], *, indent: int | 
 def read_result(path: Path | str, remedy: str, *, lenient: bool = False) -> dict[str, Any]:
     """Read a result and verify its checksum. Neither that nor the record of its job is returned.
 
-    A file without a checksum is accepted, since older versions and other programs write none.
-
     Args:
         path: the file.
-        remedy: remedy in messages if the file is missing or not JSON.
+        remedy: remedy in messages if the file is missing, not JSON, or has no checksum.
         lenient: see :func:`parse_json`.
 
     Raises:
-        TokbenchError: the content does not match the checksum; or see :func:`read_json`.
+        TokbenchError: the content does not match the checksum, or there is none; or see :func:`read_json`.
     """
     content = read_json(path, remedy, lenient=lenient)
-    if CHECKSUM in content and content.pop(CHECKSUM) != _checksum(content):
+    if CHECKSUM not in content:
+        raise TokbenchError(f"{path}: no checksum ({CHECKSUM}), so it may be edited; {remedy}")
+    if content.pop(CHECKSUM) != _checksum(content):
         from tokbench.io.folder_record import RECORD
 
         output = "its folder" if (Path(path).parent / RECORD).is_file() else "it"

@@ -17,9 +17,13 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file, remove_written
 from tokbench.io.job_record import job_metadata
+from tokbench.io.identity import Maker, makers_of_metadata, metadata_of, require_same
 from tokbench.io.json import read_json
 from tokbench.io.parquet import parquet, require, whole
 from tokbench.io.provenance import settings_of
+
+COUNTS_AGAIN = "make them with 'tokbench pack --token-counts'"
+OTHER = "name the model's own tokenizer, or make the counts again"
 
 
 def matching_checkpoints(
@@ -62,9 +66,10 @@ def is_made(
         return False
 
 
-def write_occurrences(occurrences: NDArray[np.int64], path: Path) -> None:
-    """Write counts, int64 [ids + 1], as Parquet, atomically."""
-    table = pa.table({"id": np.arange(len(occurrences)), "occurrences": occurrences})
+def write_occurrences(occurrences: NDArray[np.int64], path: Path, tokenizer: Maker) -> None:
+    """Write counts, int64 [ids + 1], as Parquet, atomically. The file names the tokenizer."""
+    columns = {"id": np.arange(len(occurrences)), "occurrences": occurrences}
+    table = pa.table(columns, metadata=metadata_of(tokenizer=tokenizer.digest))
     with (
         atomic_file(path) as partial,
         pq.ParquetWriter(partial, table.schema, compression="zstd", write_page_checksum=True) as writer,
@@ -73,14 +78,20 @@ def write_occurrences(occurrences: NDArray[np.int64], path: Path) -> None:
         writer.write_table(table)
 
 
-def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:
+def read_occurrences(path: Path, vocabulary: int, tokenizer: Maker) -> NDArray[np.int64]:
     """Read the count of each id in a model's training data: int64 [vocabulary + 1], ending with the end of text.
+
+    Args:
+        path: the file.
+        vocabulary: tokens of the tokenizer, without special ones.
+        tokenizer: the tokenizer.
 
     Raises:
         TokbenchError: the file is not one of token counts, or belongs to another tokenizer.
     """
-    with parquet(path, "counts of tokens", "make them with 'tokbench pack --token-counts'") as file:
+    with parquet(path, "counts of tokens", COUNTS_AGAIN) as file:
         require(file.schema_arrow, id="whole numbers", occurrences="whole numbers")
+        require_same(path, makers_of_metadata(file.schema_arrow.metadata), "tokenizer", tokenizer, OTHER)
         table = whole(file, ["id", "occurrences"])
         ids, occurrences = (column.to_numpy().astype(np.int64, casting="safe") for column in table.columns)
         if not np.array_equal(ids, np.arange(len(ids))) or (len(ids) and occurrences.min() < 0):

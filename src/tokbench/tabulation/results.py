@@ -10,6 +10,7 @@ import polars as pl
 from tokbench.io.tables import read_frame
 from tokbench.tabulation.answers import Results
 from tokbench.tabulation.bounds import Bounds, read_bounds
+from tokbench.tabulation.makers import check_makers
 from tokbench.tabulation.reading import run_of
 from tokbench.tabulation.table import Tables, make_tables, tables_of
 from tokbench.tokenizer import Tokenizer
@@ -68,8 +69,13 @@ class Gathered:
     @cached_property
     def tokenizers(self) -> dict[Key, Tokenizer]:
         """Tokenizers by variant and size."""
-        loaded = map(Tokenizer.load, self.folders)
-        return {(tokenizer.name, tokenizer.nominal_size): tokenizer for tokenizer in loaded}
+        return {key: tokenizer for key, (_, tokenizer) in self.loaded.items()}
+
+    @cached_property
+    def loaded(self) -> dict[Key, tuple[str, Tokenizer]]:
+        """Folders and tokenizers, by variant and size."""
+        loaded = ((folder, Tokenizer.load(folder)) for folder in self.folders)
+        return {(one.name, one.nominal_size): (folder, one) for folder, one in loaded}
 
     @cached_property
     def own_sizes(self) -> dict[str, int]:
@@ -122,5 +128,10 @@ class Frames(Mapping[Key, pl.DataFrame]):
 
 
 def tabulate(gathered: Gathered) -> Tables:
-    """Build every tidy table from an experiment's files."""
+    """Build every tidy table from an experiment's files.
+
+    Raises:
+        TokbenchError: see :func:`tokbench.tabulation.makers.check_makers`.
+    """
+    check_makers(gathered)
     return make_tables(tables_of("tabulate"), gathered)

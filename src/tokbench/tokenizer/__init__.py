@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tokbench.errors import TokbenchError
+from tokbench.io.identity import digest_of
 from tokbench.io.numbers import MOST_THREADS, whole_argument
 from tokbench.kernels.threads import parallel_map
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
@@ -116,6 +117,7 @@ class Tokenizer:
 
     normalization: Normalization = Normalization()
     """Steps that change a text before pre-tokenization. Default: none."""
+    _digest: str | None = None
     library_name: str = ""
     """Name of the external library that encodes the texts. Default: empty, for Tokbench's own kernels."""
 
@@ -447,16 +449,36 @@ class Tokenizer:
             self.vocabulary.write(partial)
             settings = {
                 "name": self.name,
-                "pretokenization": self.scheme.setting,
-                "segmentation": {"method": self.segmentation, **self._given_options()},
                 "size": len(self),
                 "origin": self.origin,
-                **({"normalization": self.normalization.steps} if self.normalization else {}),
+                **self._settings(),
             }
             (partial / SETTINGS).write_text(sealed(settings, partial), encoding="utf-8")
             if configuration:
                 write_configuration(partial, end=self.end_token)
             stale += outdated_export(folder / SETTINGS, partial)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the ids of every text follow from, in hexadecimal digits.
+
+        These are the vocabulary, the segmentation with its options, the pre-tokenization, the normalization and the ids
+        of end of text and padding. Name and origin do not count, so a copy of a tokenizer has its digest.
+        """
+        if self._digest is None:
+            self._digest = digest_of({"vocabulary": self.vocabulary.digest(), **self._settings(), **self._ends()})
+        return self._digest
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the entries of ``tokbench.json`` that ids follow from."""
+        return {
+            "pretokenization": self.scheme.setting,
+            "segmentation": {"method": self.segmentation, **self._given_options()},
+            **({"normalization": self.normalization.steps} if self.normalization else {}),
+        }
+
+    def _ends(self) -> dict[str, Any]:
+        return {"end_and_padding": self.end_and_padding}
 
     def _given_options(self) -> dict[str, Any]:
         return {} if self._options is None else self._options.model_dump(mode="json", exclude={"method"})

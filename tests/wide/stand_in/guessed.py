@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from tokbench.corpus.documents import Document
-from tokbench.io.atomic import atomic_file, reject_altered
+from tokbench.io.atomic import reject_altered
+from tokbench.io.identity import made_from, model_digest
+from tokbench.io.json import write_result
 from tokbench.models.evaluation.suites import SuiteOptions
+from tokbench.tokenizer import Tokenizer
 
 
 def evaluate(
@@ -48,8 +51,8 @@ def evaluate(
         "versions": {},
         "manifest": {"stands_in": True, "model": str(model_folder), "tokenizer": str(tokenizer_folder), "seconds": 0.0},
     }
-    with atomic_file(output) as partial:
-        partial.write_text(json.dumps(result) + "\n")
+    result |= made_from(tokenizer=Tokenizer.load(tokenizer_folder).digest, model=model_digest(Path(model_folder)))
+    write_result(output, result)
 
 
 def _answered(questions: Path, rng: np.random.Generator) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.arrays import read_array
 from tokbench.io.atomic import atomic_folder, reject_altered
+from tokbench.io.identity import model_digest
 from tokbench.io.json import read_json
 from tokbench.io.provenance import write_manifest
 from tokbench.io.text_files import first_line
@@ -200,4 +201,4 @@ def score(documents: Documents, model_folder: Path, output: Path) -> None:
     Raises:
         TokbenchError: the folder does not contain a byte n-gram model.
     """
-    write_scores(documents, load(model_folder).score, output)
+    write_scores(documents, load(model_folder).score, output, model_digest(model_folder))

@@ -11,6 +11,7 @@ import polars as pl
 import torch
 from numpy.typing import NDArray
 
+from tokbench.io.identity import model_digest
 from tokbench.io.paths import literal
 from tokbench.models.byte_lm.model import START, LlamaForCausalLM, arithmetic, load, pick_device
 from tokbench.models.byte_lm.options import ByteLmOptions
@@ -37,7 +38,7 @@ def score(documents: Documents, model_folder: Path, output: Path, options: ByteL
     model = load(model_folder)
     model.to(device).eval()  # type: ignore[arg-type]
     with arithmetic(options, device), torch.inference_mode():
-        write_scores(documents, lambda text: score_text(model, text, options), output)
+        write_scores(documents, lambda text: score_text(model, text, options), output, model_digest(model_folder))
 
 
 def score_texts(
@@ -118,7 +119,9 @@ def score_dataset(shards: Sequence[Documents], model_folder: Path, output: Path,
     with arithmetic(options, device), torch.inference_mode():
         rows = heapq.merge(*(_score_shard(model, shard, options) for shard in shards), key=lambda row: row[0][0])
         documents, scores = tee(rows)
-        write_scores((document for document, _ in documents), lambda _: next(scores)[1], output)
+        write_scores(
+            (document for document, _ in documents), lambda _: next(scores)[1], output, model_digest(model_folder)
+        )
 
 
 def _score_shard(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tokbench.io.atomic import atomic_file
 from tokbench.io.job_record import job_metadata
+from tokbench.io.identity import TextDigest, metadata_of
 
 log = logging.getLogger(__name__)
 
@@ -35,16 +36,19 @@ def write_scores(
     documents: Documents,
     score_text: Callable[[bytes], tuple[NDArray[np.float32], NDArray[np.float32]]],
     output: Path,
+    model: str,
 ) -> None:
-    """Score documents and write the scores atomically.
+    """Score documents and write the scores atomically. The file names the model, and the text by the numbers of bytes.
 
     Args:
         documents: documents to score. The language is empty if it is missing.
         score_text: function that returns surprisal and entropy of each byte of a document, float32 [n] each, in nats.
         output: Parquet with columns document (int64), language (string), text (binary), surprisal and entropy (lists of
             float32).
+        model: digest of the model.
     """
     rows: list[Row] = []
+    digest = TextDigest()
     held = done = 0
     with (
         atomic_file(output) as partial,
@@ -53,6 +57,7 @@ def write_scores(
         writer.add_key_value_metadata(job_metadata())
         for document, *languages, text in documents:
             rows.append((document, "".join(languages), text, *score_text(text)))
+            digest.add(text)
             held += len(text)
             if held >= ROW_GROUP_BYTES:
                 writer.write_table(_table(rows))
@@ -60,6 +65,7 @@ def write_scores(
                 log.info("scored %.1f MB, up to document %d", done / 1e6, document)
                 rows, held = [], 0
         writer.write_table(_table(rows))
+        writer.add_key_value_metadata(digest.metadata() | metadata_of(model=model))
     log.info("scored %.1f MB in all", (done + held) / 1e6)
 
 

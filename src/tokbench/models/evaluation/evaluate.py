@@ -19,6 +19,7 @@ import numpy as np
 
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.atomic import reject_altered
+from tokbench.io.identity import Maker, TextDigest, made_from, model_digest, require_model
 from tokbench.io.json import write_result
 from tokbench.io.text_files import first_line
 from tokbench.models.evaluation.load_tasks import load_tasks, revision
@@ -173,6 +174,7 @@ def measure_text(name: str, task: "Task", measure: Measure, limit: int | None = 
 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
 """Environment variables that turn off the network, and progress bars in logs."""
+TRAINED_WITH = "evaluate the model with the tokenizer that it was trained with"
 WINDOW = 2048
 """Tokens read at a time by a model whose configuration has no limit."""
 EQUAL_CONTEXT = ("bits_per_byte_equal_context", "bits_per_byte_equal_context_of")
@@ -273,6 +275,8 @@ def evaluate(
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
     adapter = adapter_of(tokenizer_folder)
     tokenizer = adapter.tokenizer
+    require_model(model_folder, "tokenizer", Maker(tokenizer.digest, tokenizer_folder), TRAINED_WITH)
+    makers = {"tokenizer": tokenizer.digest, "model": model_digest(model_folder)}
     try:
         model = AutoModelForCausalLM.from_pretrained(
             model_folder, torch_dtype="auto", local_files_only=True, trust_remote_code=False, use_safetensors=True
@@ -289,7 +293,7 @@ def evaluate(
     if model.config.vocab_size < rows:
         raise TokbenchError(
             f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {rows} "
-            "tokens; evaluate the model with the tokenizer that it was trained with"
+            f"tokens; {TRAINED_WITH}"
         )
     limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
     window = next(filter(None, limits), WINDOW)
@@ -317,7 +321,10 @@ def evaluate(
     named, windows = [], None
     if bits_per_byte_documents is not None:
         most = suite.document_bytes
-        named = [one._replace(text=before(one.text, most)) if most else one for one in bits_per_byte_documents]
+        text = TextDigest()
+        read = text.watched(bits_per_byte_documents, lambda document: document.text)
+        named = [one._replace(text=before(one.text, most)) if most else one for one in read]
+        makers["text"] = text.hexdigest()
         documents = [document.text for document in named]
         half = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
         result["bits_per_byte"], result["bits_per_byte_of"] = half
@@ -354,6 +361,7 @@ def evaluate(
             measure_with,
             None if windows is None else (windows, result[EQUAL_CONTEXT[1]]),
         )
+    result |= made_from(**makers)
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
         "model": str(model_folder),

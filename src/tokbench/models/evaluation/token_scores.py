@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import reject_altered
+from tokbench.io.identity import Maker, TextDigest, made_from, model_digest, require_model
 from tokbench.io.json import write_result
 from tokbench.vocabulary import Vocabulary
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 DECIMALS = 6
 """Decimals of the written sums, in bits."""
+TRAINED_WITH = "score the model with the tokenizer that it was trained with"
 WINDOW = 2048
 """Tokens read at a time by a model whose configuration has no limit."""
 PACKAGES = ("tokbench", "torch", "transformers")
@@ -232,6 +234,7 @@ def score_tokens(
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise TokbenchError(f"device '{device}': torch finds no CUDA device; choose 'cpu'")
     shorter, longer = Tokenizer.load(tokenizer_folder), Tokenizer.load(longer_folder)
+    require_model(model_folder, "tokenizer", Maker(shorter.digest, tokenizer_folder), TRAINED_WITH)
     near = ranked_tokens(shorter.vocabulary, longer.vocabulary).within(reach)
     model = AutoModelForCausalLM.from_pretrained(
         model_folder, torch_dtype="auto", local_files_only=True, trust_remote_code=False, use_safetensors=True
@@ -240,17 +243,18 @@ def score_tokens(
     if model.config.vocab_size <= shorter.end_of_text:
         raise TokbenchError(
             f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has "
-            f"{shorter.end_of_text + 1} tokens; score the model with the tokenizer that it was trained with"
+            f"{shorter.end_of_text + 1} tokens; {TRAINED_WITH}"
         )
     limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
     window = next(filter(None, limits), WINDOW)
-    known = set(_forms(shorter.vocabulary))
+    known, text = set(_forms(shorter.vocabulary)), TextDigest()
+    read = text.watched(documents, lambda document: document)
     scores = score_occurrences(
         lambda batch: [part.numpy() for part in window_surprisals(model, batch, device)],
         shorter,
         longer,
         np.array([form in known for form in _forms(longer.vocabulary)]),
-        (before(text, document_bytes) if document_bytes else text for text in documents),
+        (before(document, document_bytes) if document_bytes else document for document in read),
         cut=TokenWindows(window, max(1, window // 2)),
         batch_size=batch_size,
     )
@@ -268,6 +272,12 @@ def score_tokens(
         "uniform_bits": [
             round(-value * math.log2(model.config.vocab_size), DECIMALS) for value in scores.parts[near.ids].tolist()
         ],
+        **made_from(
+            tokenizer=shorter.digest,
+            longer_tokenizer=longer.digest,
+            model=model_digest(model_folder),
+            text=text.hexdigest(),
+        ),
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "manifest": {
             "model": str(model_folder),

@@ -17,6 +17,7 @@ from transformers.models.mpt.modeling_mpt import MptForCausalLM
 
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import NOT_CONTENT, atomic_folder
+from tokbench.io.identity import made_from
 from tokbench.io.json import read_json
 from tokbench.io.provenance import write_manifest
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions
@@ -134,6 +135,7 @@ def publish(
     *,
     end_of_text: int,
     padding: int,
+    tokenizer: str,
     settings: dict[str, Any],
     started: float,
     along: Mapping[str, Path],
@@ -151,6 +153,7 @@ def publish(
         output: output folder of config.json, model.safetensors, curve.csv, manifest.json and the tokenizer's files.
         end_of_text: id of ``<|endoftext|>``.
         padding: id of ``<|padding|>``.
+        tokenizer: digest of the tokenizer, which ``config.json`` names.
         settings: settings of the model for its manifest.
         started: ``time.monotonic()`` at the start of training, as if it had not been interrupted.
         along: exports of intermediate checkpoints, by their names in ``checkpoints``.
@@ -164,6 +167,7 @@ def publish(
         for config in (model.config, model.generation_config):
             config.bos_token_id = config.eos_token_id = end_of_text
             config.pad_token_id = padding
+        model.config.update(made_from(tokenizer=tokenizer))
         return model
 
     with atomic_folder(output, "model") as partial:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.arrays import read_array
 from tokbench.io.atomic import atomic_folder, link_or_copy, reject_altered
+from tokbench.io.identity import Maker, require_same
 from tokbench.io.json import read_json
 from tokbench.models.pretraining import order
 from tokbench.models.pretraining.budget import Packing, TextBudget
@@ -46,6 +47,7 @@ class SliceForm:
         sequence_length: ids per sequence.
         vocabulary: tokens of the tokenizer, without special ones.
         end_of_text: id at the end of every document.
+        tokenizer: the tokenizer.
         budget: text that a training reads in all its phases. Default: None, all text any number of times.
     """
 
@@ -53,6 +55,7 @@ class SliceForm:
     sequence_length: int
     vocabulary: int
     end_of_text: int
+    tokenizer: Maker
     budget: TextBudget | None = None
 
     def budgets(self) -> Sequence[TextBudget | None]:
@@ -64,7 +67,7 @@ class SliceForm:
 
     def described(self) -> dict[str, object]:
         """Return the options as JSON values."""
-        return asdict(self) | {"budget": str(self.budget or "")}
+        return asdict(self) | {"tokenizer": self.tokenizer.digest, "budget": str(self.budget or "")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,7 @@ class PackedSlice:
             read, rest = TextTotals(**described["read"]), TextTotals(**described["in_rest"])
         except (KeyError, TypeError, ValueError):
             raise TokbenchError(f"{folder / SLICE}: not a packed slice; {AGAIN}") from None
+        require_same(folder, options if isinstance(options, dict) else {}, "tokenizer", form.tokenizer, AGAIN)
         if options != form.described():
             raise TokbenchError(f"{folder}: a slice of {options}, where {form.described()} is packed; {AGAIN}")
         return cls(number, size, read, rest)
@@ -112,6 +116,7 @@ def pack(
     vocabulary: int,
     folder: Path,
     *,
+    tokenizer: Maker,
     sequence_length: int,
     seed: int,
     end_of_text: int | None = None,
@@ -128,6 +133,7 @@ def pack(
         text: the documents' tokens, in reading order.
         vocabulary: tokens of the tokenizer, without special ones.
         folder: output folder of MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``.
+        tokenizer: the tokenizer.
         sequence_length: ids per sequence.
         seed: seed of the order.
         end_of_text: id at the end of every document. Default: ``vocabulary``.
@@ -139,7 +145,7 @@ def pack(
         TokbenchError: there is no text, or an id of a document is not a token.
     """
     end = vocabulary if end_of_text is None else end_of_text
-    form = SliceForm(Slices(seed, 1), sequence_length, vocabulary, end, budget)
+    form = SliceForm(Slices(seed, 1), sequence_length, vocabulary, end, tokenizer, budget)
     return _pack((text,), form, folder, counts)[0]
 
 
@@ -149,6 +155,7 @@ def pack_phases(
     folder: Path,
     *,
     second_phase: float,
+    tokenizer: Maker,
     sequence_length: int,
     seed: int,
     end_of_text: int | None = None,
@@ -162,6 +169,7 @@ def pack_phases(
         vocabulary: tokens of the tokenizer, without special ones.
         folder: output folder of a folder of packed sequences per phase, and ``phases.json``.
         second_phase: documents of the second phase relative to those of the first.
+        tokenizer: the tokenizer.
         sequence_length: ids per sequence.
         seed: seed of the order.
         end_of_text: id at the end of every document. Default: ``vocabulary``.
@@ -172,7 +180,7 @@ def pack_phases(
         TokbenchError: a phase has no text, or an id of a document is not a token.
     """
     end = vocabulary if end_of_text is None else end_of_text
-    form = SliceForm(Slices(seed, 2, second_phase), sequence_length, vocabulary, end, budget)
+    form = SliceForm(Slices(seed, 2, second_phase), sequence_length, vocabulary, end, tokenizer, budget)
     return _pack(order.by_phase(text, seed, second_phase), form, folder, counts)
 
 
@@ -219,7 +227,7 @@ def write_slice(
         else:
             np.save(folder / part_name(shard), ids)
     packed = PackedSlice(number, text.text_bytes, totals.less(before), stream.remainder)
-    write_occurrences(occurrences, folder / OCCURRENCES)
+    write_occurrences(occurrences, folder / OCCURRENCES, form.tokenizer)
     described = asdict(packed) | {"form": form.described()}
     (folder / SLICE).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
     return packed
@@ -257,7 +265,7 @@ def _join(folders: Sequence[Path], form: SliceForm, target: Path, counts: Path |
     occurrences = np.zeros(form.vocabulary + 1, np.int64)
     for each in folders:
         reject_altered(each / OCCURRENCES, AGAIN)
-        occurrences += read_occurrences(each / OCCURRENCES, form.vocabulary)
+        occurrences += read_occurrences(each / OCCURRENCES, form.vocabulary, form.tokenizer)
     phases = [[folders[number] for number in phase] for phase in form.slices.by_phase()]
     if (second := form.slices.second_phase) is None:
         packed = [_join_phase(phases[0], form, form.budget, target)]
@@ -268,7 +276,7 @@ def _join(folders: Sequence[Path], form: SliceForm, target: Path, counts: Path |
                 packed.append(_join_phase(slices, form, budget, place))
         (target / PHASES).write_text(json.dumps({"second_phase": second}) + "\n", encoding="utf-8")
     if counts is not None:
-        write_occurrences(occurrences, counts)
+        write_occurrences(occurrences, counts, form.tokenizer)
     return tuple(packed)
 
 
@@ -287,6 +295,7 @@ def _join_phase(folders: Sequence[Path], form: SliceForm, budget: TextBudget | N
         sequence_length=form.sequence_length,
         vocabulary=form.vocabulary,
         end_of_text=form.end_of_text,
+        tokenizer=form.tokenizer.digest,
         seed=form.slices.seed,
         split_bytes=split_bytes,
         budget=str(budget or ""),

@@ -19,6 +19,15 @@ import pyarrow.parquet as pq
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file, atomic_folder, link_or_copy
 from tokbench.io.job_record import job_metadata
+from tokbench.io.identity import (
+    Maker,
+    Makers,
+    made_from,
+    makers_in,
+    makers_of_metadata,
+    metadata_of,
+    require_same,
+)
 from tokbench.io.json import read_json
 from tokbench.io.parquet import PIECE, batches, parquet
 from tokbench.models.pretraining.document_stream import TextLimit, TextTotals
@@ -37,6 +46,7 @@ GROUP_IDS = 1 << 18
 SLICES = "slices.json"
 """File with the totals of the slices in a folder of tokens."""
 AGAIN = "make it with 'tokbench encode_shard'"
+ENCODE = "encode all shards with one tokenizer, and name it"
 TOKENS = "a shard's tokens", AGAIN
 KEY = b"tokbench.kernels.flat_arrays"
 SCHEMA = pa.schema(
@@ -51,13 +61,15 @@ class SliceContents:
     Attributes:
         slices: division of the order.
         read: documents, bytes and tokens of each slice.
+        makers: the tokenizer.
     """
 
     slices: Slices
     read: Sequence[TextTotals]
+    makers: Makers
 
 
-def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path) -> None:
+def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path, tokenizer: str) -> None:
     """Write the tokens of a shard atomically as Parquet: one row per piece, with the columns of ``EncodedDocument``.
 
     A row group belongs to one slice. The metadata of the file contain the division into slices, and the documents,
@@ -67,6 +79,7 @@ def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path) 
         pieces: documents in the order of the slices.
         slices: division of the order.
         path: the file.
+        tokenizer: digest of the tokenizer.
     """
     ends = slices.ends()
     found, groups = [TextTotals() for _ in ends], [0 for _ in ends]
@@ -94,7 +107,7 @@ def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path) 
             writer.write_batch(_batch(held))
             groups[number] += 1
         described = asdict(slices) | {"read": [astuple(read) for read in found], "row_groups": groups}
-        writer.add_key_value_metadata({KEY: json.dumps(described)})
+        writer.add_key_value_metadata({KEY: json.dumps(described), **metadata_of(tokenizer=tokenizer)})
 
 
 def gather(paths: Sequence[Path], folder: Path) -> SliceContents:
@@ -103,7 +116,8 @@ def gather(paths: Sequence[Path], folder: Path) -> SliceContents:
     Files are hard-linked, or copied if linking fails.
 
     Raises:
-        TokbenchError: a file is missing, was not written by :func:`write_tokens`, or has other slices than the first.
+        TokbenchError: a file is missing, was not written by :func:`write_tokens`, or has other slices or another
+            tokenizer than the first.
     """
     first = None
     for number, path in enumerate(paths):
@@ -116,12 +130,13 @@ def gather(paths: Sequence[Path], folder: Path) -> SliceContents:
                 f"{path}: {found.slices}, where {paths[0]} has {first.slices}; encode them with the same options"
             )
         else:
+            require_same(path, found.makers, "tokenizer", Maker(first.makers.get("tokenizer", ""), paths[0]), ENCODE)
             for read, more in zip(first.read, found.read, strict=True):
                 read.add(more)
         link_or_copy(path, folder / f"{number:04}.parquet")
     if first is None:
         raise TokbenchError("no files of tokens; name those that 'tokbench encode_shard' made")
-    described = asdict(first.slices) | {"read": [astuple(read) for read in first.read]}
+    described = asdict(first.slices) | {"read": [astuple(read) for read in first.read]} | made_from(**first.makers)
     (folder / SLICES).write_text(json.dumps(described) + "\n", encoding="utf-8")
     return first
 
@@ -139,15 +154,17 @@ def read_contents(folder: Path) -> SliceContents:
         raise TokbenchError(f"{folder / SLICES}: does not contain the totals of its slices; {remedy}") from None
 
 
-def read_slice(folder: Path, number: int) -> Iterator[EncodedDocument]:
+def read_slice(folder: Path, number: int, tokenizer: Maker) -> Iterator[EncodedDocument]:
     """Yield the pieces of a slice from each file of a folder of tokens. One file is open at a time.
 
     Raises:
-        TokbenchError: a file was not written by :func:`write_tokens`. The message names it.
+        TokbenchError: a file was not written by :func:`write_tokens`, or has ids of another tokenizer. The message
+            names it.
     """
     for path in sorted(folder.glob("*.parquet")):
         with parquet(path, *TOKENS, in_pieces=True) as file:
-            _, groups = _contents(file)
+            contents, groups = _contents(file)
+            require_same(path, contents.makers, "tokenizer", tokenizer, ENCODE)
             yield from chain.from_iterable(map(_rows, batches(file, SCHEMA.names, PIECE, groups[number])))
 
 
@@ -161,10 +178,11 @@ def pack_slice(tokens: Path, number: int, form: SliceForm, folder: Path) -> Pack
         folder: see :func:`tokbench.models.pretraining.pack.write_slice`.
 
     Raises:
-        TokbenchError: the tokens have other slices, there is no such slice, a phase has no text, or an id of a document
-            is not a token.
+        TokbenchError: the tokens are those of another tokenizer or have other slices, there is no such slice, a phase
+            has no text, a document occurs twice, or an id of a document is not a token.
     """
     contents = read_contents(tokens)
+    require_same(tokens, contents.makers, "tokenizer", form.tokenizer, ENCODE)
     if contents.slices != form.slices:
         raise TokbenchError(f"{tokens}: {contents.slices}, not {form.slices}; encode the shards again")
     if number >= form.slices.number:
@@ -181,15 +199,32 @@ def pack_slice(tokens: Path, number: int, form: SliceForm, folder: Path) -> Pack
     with atomic_folder(folder, "slice") as partial:
         pieces: Iterable[EncodedDocument] = ()
         if not 0 < limit.text_bytes <= before.text_bytes:
-            pieces = in_order(read_slice(tokens, number), form.slices.seed, folder.parent).pieces
+            read = read_slice(tokens, number, form.tokenizer)
+            pieces = _each_once(in_order(read, form.slices.seed, folder.parent).pieces, tokens)
         return write_slice(OrderedDocuments(sizes[phase], pieces), number, limit, before, form, partial)
+
+
+def _each_once(pieces: Iterable[EncodedDocument], tokens: Path) -> Iterator[EncodedDocument]:
+    """Yield the pieces of documents in order.
+
+    Raises:
+        TokbenchError: a document occurs twice, as in shards of two corpora.
+    """
+    last: EncodedDocument | None = None
+    for piece in pieces:
+        if last is not None and last.ends and last.document == piece.document:
+            again = "gather the tokens of each shard of one corpus once"
+            raise TokbenchError(f"{tokens}: document {piece.document} is in two shards; {again}")
+        last = piece
+        yield piece
 
 
 def _contents(file: pq.ParquetFile) -> tuple[SliceContents, list[range]]:
     """Return the totals of the slices of a file, and the row groups of each slice."""
     if not file.schema_arrow.equals(SCHEMA):
         raise ValueError("not the columns of a shard's tokens")
-    described = json.loads((file.metadata.metadata or {})[KEY])
+    metadata = file.metadata.metadata or {}
+    described = json.loads(metadata[KEY]) | made_from(**makers_of_metadata(metadata))
     bounds = list(accumulate(described.pop("row_groups"), initial=0))
     if bounds[-1] != file.num_row_groups or bounds != sorted(bounds):
         raise ValueError("its row groups differ from its metadata")
@@ -204,7 +239,7 @@ def _described(described: dict[str, Any]) -> SliceContents:
     read = [TextTotals(*map(int, numbers)) for numbers in described["read"]]
     if len(read) != len(slices.ends()):
         raise ValueError("its slices differ from its metadata")
-    return SliceContents(slices, read)
+    return SliceContents(slices, read, makers_in(described))
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[EncodedDocument]:

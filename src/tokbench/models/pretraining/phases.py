@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
+from tokbench.io.identity import Maker, require_same
 from tokbench.io.json import read_json
 from tokbench.models.pretraining import budget
 from tokbench.models.pretraining.budget import PACKING, Course, Packing, TextRead, course, reading
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import ModelOptions
 from tokbench.models.pretraining.pack import FOLDERS, PHASES, check_sequences
+from tokbench.tokenizer import Tokenizer
 
 AGAIN = "pack again"
 
@@ -82,6 +84,18 @@ def read_phases(options: ModelOptions, packed: Path) -> tuple[Phase, ...]:
         Phase(folder, packing, course(recipe, packing))
         for folder, packing, recipe in zip(folders, packings, recipes, strict=True)
     )
+
+
+def require_tokenizer(phases: Sequence[Phase], folder: Path) -> None:
+    """Check that the sequences of a training have the ids of a tokenizer.
+
+    Raises:
+        TokbenchError: they are those of another tokenizer, or the folder does not contain a tokenizer.
+    """
+    maker = Maker(Tokenizer.load(folder).digest, folder)
+    for phase in phases:
+        makers = {"tokenizer": phase.packing.tokenizer}
+        require_same(phase.folder, makers, "tokenizer", maker, "name the tokenizer that packed them, or pack again")
 
 
 def described(phases: Sequence[Phase]) -> dict[str, Any]:

@@ -47,9 +47,9 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         checkpoints: checkpoint folder of this run, removed when the model is complete.
 
     Raises:
-        TokbenchError: the sequences have another length or budget, are too few or were changed; the device does not
-            exist; the checkpoint folder contains other files or a checkpoint that training did not write; or the loss
-            is not finite or does not fall.
+        TokbenchError: the sequences have another tokenizer, length or budget, are too few or were changed; the device
+            does not exist; the checkpoint folder contains other files or a checkpoint that training did not write; or
+            the loss is not finite or does not fall.
     """
     _environment(options)
     with warnings.catch_warnings():
@@ -82,7 +82,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             log.info("%s: already made by the process that held the lock", output)
             return
         if first and unprepared:
-            prepare_run(phases, recipe, checkpoints)
+            prepare_run(phases, tokenizer_folder, recipe, checkpoints)
         foundry.meet()
         threads = torch.get_num_threads()
         torch.set_num_threads(options.cpu_threads)
@@ -123,6 +123,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             output,
             end_of_text=packing.end_of_text,
             padding=packing.vocabulary + 1,
+            tokenizer=packing.tokenizer,
             settings=settings,
             started=time.monotonic() - float(last["seconds"]),
             along={share: foundry.exported(checkpoints, batch) for share, batch in along.items()},

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
+from tokbench.io.identity import Maker, Role, makers_in, model_digest, require_model
 from tokbench.io.json import read_json
 from tokbench.models.training import read_occurrences
 from tokbench.models.translation.model import Ids
@@ -41,6 +42,28 @@ class EmbeddingSide(NamedTuple):
     occurrences: NDArray[np.int64]
 
 
+SIDES = ("source", "target")
+"""Folders of the tokenizers in the folder of a model."""
+ROLES: tuple[Role, Role] = ("source_tokenizer", "target_tokenizer")
+
+
+def tokenizers_of(model: Path) -> dict[str, Tokenizer]:
+    """Return the tokenizers of a translation model, by side.
+
+    Raises:
+        TokbenchError: a folder is not that of the tokenizer that the model was trained with.
+    """
+    own = {side: Tokenizer.load(model / side) for side in SIDES}
+    for role, (side, tokenizer) in zip(ROLES, own.items(), strict=True):
+        require_model(model, role, Maker(tokenizer.digest, model / side), AGAIN)
+    return own
+
+
+def makers_of(model: Path) -> dict[str, str]:
+    """Return the digests of a translation model and of the tokenizers that it names."""
+    return {"model": model_digest(model), **makers_in(read_json(model / "config.json", AGAIN))}
+
+
 def counts_of(side: str) -> str:
     """Return the name of the file with the counts of ids on one side of the training pairs."""
     return f"{side}_counts.parquet"
@@ -65,8 +88,11 @@ def sides_of(model: Path) -> list[EmbeddingSide]:
     config = read_json(model / "config.json", AGAIN)
     if "share_encoder_decoder_embeddings" not in config:
         raise TokbenchError(f"{model}: not a translation model; {AGAIN}")
-    own = {name: Tokenizer.load(model / name) for name in ("source", "target")}
-    met = {name: read_occurrences(model / counts_of(name), tokenizer.id_limit) for name, tokenizer in own.items()}
+    own = tokenizers_of(model)
+    met = {
+        name: read_occurrences(model / counts_of(name), one.id_limit, Maker(one.digest, model / name))
+        for name, one in own.items()
+    }
     if config["share_encoder_decoder_embeddings"]:
         return [EmbeddingSide(BOTH, own["source"], TENSORS[BOTH], SPECIAL, met["source"] + met["target"])]
     return [

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
+from tokbench.io.identity import Makers, TextDigest, made_from, makers_of_metadata
 from tokbench.io.json import write_result
 from tokbench.io.parquet import parquet, require, strings, whole
 from tokbench.statistics.translations import CHRF_ORDER, Score, bleu, chrf, mean, resampled
@@ -20,12 +21,13 @@ NEAR = 1e-6
 
 
 class Translated(NamedTuple):
-    """A translated split, sentence by sentence."""
+    """A translated split, sentence by sentence, and the digests of the model and its tokenizers."""
 
     pairs: list[int]
     source: list[str]
     reference: list[str]
     translation: list[str]
+    makers: Makers
 
 
 def score(
@@ -70,7 +72,11 @@ def score(
         with_count = np.stack([each, np.ones(len(each))], 1)
         scores.append(_scored("COMET", float(each.mean()), resampled(with_count, mean), comet.name))
         sentences["COMET"] = each.tolist()
-    record = {**names, "n": len(found.pairs), "scores": scores, "sentences": sentences}
+    text = TextDigest()
+    for sentence in (*found.source, *found.reference):
+        text.add(sentence.encode())
+    makers = made_from(**found.makers, text=text.hexdigest())
+    record = {**names, **makers, "n": len(found.pairs), "scores": scores, "sentences": sentences}
     write_result(output, record)
     return {one["metric"]: one["value"] for one in scores}
 
@@ -142,5 +148,5 @@ def _read(path: Path) -> Translated:
     with parquet(path, "translations", "translate the split again") as file:
         require(file.schema_arrow, pair="whole numbers", source="text", reference="text", translation="text")
         table = whole(file)
-        columns = [[cell or "" for cell in strings(table.column(name))] for name in Translated._fields[1:]]
-        return Translated(table.column("pair").to_pylist(), *columns)
+        columns = [[cell or "" for cell in strings(table.column(name))] for name in Translated._fields[1:-1]]
+        return Translated(table.column("pair").to_pylist(), *columns, makers_of_metadata(table.schema.metadata))

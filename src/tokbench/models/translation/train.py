@@ -22,13 +22,14 @@ import torch
 from tokbench.corpus.parallel_read import Sentences, read_sentences
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import NOT_CONTENT, atomic_file, atomic_folder, reject_altered, remove_written
+from tokbench.io.identity import Maker, made_from
 from tokbench.io.locks import exclusive
 from tokbench.io.provenance import write_manifest
 from tokbench.io.text_files import first_line
 from tokbench.models.memory import translation_training_flops
 from tokbench.models.sampler import GAUGES, ThroughputLog, metered, peak_of, remove_samples, training_cost
 from tokbench.models.training import is_made, matching_checkpoints, write_occurrences
-from tokbench.models.translation.embeddings import counts_of, occurrences
+from tokbench.models.translation.embeddings import ROLES, counts_of, occurrences
 from tokbench.models.translation.model import Sides, build, dev_loss, encoded, fixed_threads, pick_device, update
 from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.tokenizer import Tokenizer
@@ -248,6 +249,7 @@ def _train(
         "direction": list(direction),
         "joint": joint,
         "pairs": _digest(pairs, dev),
+        "tokenizers": [tokenizer.digest for tokenizer in own],
     }
     if waited and is_made(output, recipe, _recipe_in):
         log.info("%s: already made by the process that held the lock", output)
@@ -297,6 +299,7 @@ def _train(
         "pairs": len(pairs.source),
         "pairs_left_out": pairs.left_out,
         "pairs_digest": recipe["pairs"],
+        "tokenizers": recipe["tokenizers"],
         "steps": steps,
         "kept_epoch": done.kept_epoch,
         "read": {"tokens": done.tokens},
@@ -304,20 +307,23 @@ def _train(
         "devices": 1,
         "effort": training_cost(checkpoints / GAUGES, done.pace.marks, flops / int(target.sum()), peak),
     }
+    model.config.update(made_from(**dict(zip(ROLES, recipe["tokenizers"], strict=True))))
     with atomic_folder(output, "translation model") as partial:
         model.save_pretrained(partial, safe_serialization=True)
         write_curve(done.curve, partial / "curve.csv")
         for side, folder, tokenizer in zip(("source", "target"), folders, own, strict=True):
             shutil.copytree(folder, partial / side, ignore=shutil.ignore_patterns(*NOT_CONTENT))
-            write_occurrences(occurrences(getattr(pairs, side), tokenizer.id_limit), partial / counts_of(side))
+            counts, maker = occurrences(getattr(pairs, side), tokenizer.id_limit), Maker(tokenizer.digest, folder)
+            write_occurrences(counts, partial / counts_of(side), maker)
         write_manifest(partial / "manifest.json", settings, began - spent)
     discard(checkpoints)
 
 
 def _recipe_in(settings: Mapping[str, Any]) -> dict[str, Any]:
     options = {name: value for name, value in settings["options"].items() if name not in OF_NO_WEIGHT}
-    direction, joint, pairs = (settings[name] for name in ("direction", "joint", "pairs_digest"))
-    return {"options": options, "direction": direction, "joint": joint, "pairs": pairs}
+    direction, joint, tokenizers = (settings[name] for name in ("direction", "joint", "tokenizers"))
+    pairs = settings["pairs_digest"]
+    return {"options": options, "direction": direction, "joint": joint, "pairs": pairs, "tokenizers": tokenizers}
 
 
 def _sides(sentences: Sentences, own: tuple[Tokenizer, ...], options: TranslationOptions) -> Sides:

@@ -13,9 +13,10 @@ import torch
 from tokbench.corpus.parallel_read import read_sentences
 from tokbench.io.atomic import atomic_file
 from tokbench.io.job_record import job_metadata
+from tokbench.io.identity import metadata_of
+from tokbench.models.translation.embeddings import makers_of, tokenizers_of
 from tokbench.models.translation.model import decoded, encoded, fixed_threads, load, padded, pick_device
 from tokbench.models.translation.options import END, PADDING, SPECIAL, TranslationOptions
-from tokbench.tokenizer import Tokenizer
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,8 @@ def translate(model: Path, test: Path, direction: tuple[str, str], options: Tran
             "source": pa.array(sentences.source, pa.large_string()),
             "reference": pa.array(sentences.target, pa.large_string()),
             "translation": pa.array(found, pa.large_string()),
-        }
+        },
+        metadata=metadata_of(**makers_of(model)),
     )
     with (
         atomic_file(output) as partial,
@@ -59,7 +61,7 @@ def translations(folder: Path, sentences: Sequence[str], options: TranslationOpt
     """Return the best hypothesis of each sentence, in input order. Sentences of similar length are searched
     together."""
     os.environ["HF_HUB_OFFLINE"] = "1"
-    source, target = (Tokenizer.load(folder / side) for side in ("source", "target"))
+    source, target = tokenizers_of(folder).values()
     model = load(folder)
     device = pick_device(options.device)
     model.to(device).eval()  # type: ignore[arg-type]
