@@ -67,6 +67,7 @@ LANGUAGE_MODELS = [
     "tabulation/test_imported_models",
     "models/test_local_tasks",
     "models/test_translation",
+    "models/test_identity",
     "models/test_pack",
     "models/test_processes",
     "models/test_pretraining_train",
