@@ -19,15 +19,16 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import yaml
 from hypothesis import is_hypothesis_test, settings
+from numpy.typing import NDArray
 
 from tests.support.fake_results import DOCUMENTS, SMALL
 from tests.support.workflow.checkout import ROOT, Prepared
 from tokbench.commands.main import main
 from tokbench.construction.bpe import BpeOptions, build
+from tokbench.models.byte_lm.scores import write_scores
 from tokbench.models.evaluation.offline_tasks import make_tasks
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
@@ -297,12 +298,12 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scores") / "0000.parquet"
     every = np.bincount(np.frombuffer(b"".join(TOPICS), np.uint8), minlength=256) + 1
     surprise = -np.log(every / every.sum()).astype(np.float32)
-    values = [surprise[np.frombuffer(topic, np.uint8)].tolist() for topic in TOPICS]
-    lists = pl.List(pl.Float32)
-    pl.DataFrame(
-        {"document": range(len(TOPICS)), "text": TOPICS, "surprisal": values, "entropy": values},
-        schema={"document": pl.Int64, "text": pl.Binary, "surprisal": lists, "entropy": lists},
-    ).write_parquet(path)
+
+    def score(topic: bytes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        values = surprise[np.frombuffer(topic, np.uint8)]
+        return values, values
+
+    write_scores(enumerate(TOPICS), score, path, "by hand")
     return path
 
 

@@ -25,6 +25,7 @@ from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
 from tokbench.io import provenance
+from tokbench.io.identity import made_from
 from tokbench.io.json import read_result, write_result
 from tokbench.io.parquet import CHECKSUM
 from tokbench.models.evaluation.suites import SuiteOptions
@@ -71,8 +72,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("measure_resource", tokenizer, *recipe, "-o", folder / "gold.json", folder / "gold.tsv")
     run("bound", "--counts", counts, "--size", "270", "--steps", "5", "--result", folder / FILES["--bound"])
     run("ngram_bits", tokenizer, "--train", shard, "--test", shard, "-o", folder / "ngram_bits.json")
-    write_result(folder / "downstream.json", RESULT)
-    write_result(folder / "translation.json", TRANSLATED)
+    write_result(folder / "downstream.json", RESULT | made_from(tokenizer="its digest"))
+    makers = made_from(source_tokenizer="one", target_tokenizer="one")
+    write_result(folder / "translation.json", TRANSLATED | makers)
     return folder
 
 

@@ -19,6 +19,7 @@ from tests.support.small_models import MAKER
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure, measure_embeddings
+from tokbench.io.identity import Maker
 from tokbench.metric.embeddings import Embeddings, embeddings_of
 from tokbench.metric.measurement import Measurement
 from tokbench.metric.undertrained import UndertrainedOptions
@@ -206,14 +207,14 @@ def model(folder: Path, matrix: np.ndarray) -> Path:
     return folder
 
 
-def token_counts(path: Path, *ids: int, tokens: int) -> Path:
+def token_counts(path: Path, *ids: int, tokens: int, tokenizer: Maker = MAKER) -> Path:
     """The counts of a document of these tokens, all of which are packed."""
     ends = EncodedDocument(0, True, len(ids), np.array(ids, np.int32))
     pack(
         OrderedDocuments(1, [ends]),
         tokens,
         path.with_suffix(""),
-        tokenizer=MAKER,
+        tokenizer=tokenizer,
         sequence_length=len(ids) + 1,
         seed=0,
         counts=path,
@@ -336,7 +337,10 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
         assert done.status == 0, done.stderr
         rng = np.random.default_rng(0)
         weights = model(tmp_path / f"{name}-model", rng.normal(size=(320, 4)).astype(np.float32))
-        counts = token_counts(tmp_path / f"{name}-counts.parquet", *rng.integers(0, 300, 63), tokens=300)
+        maker = Maker(Tokenizer.load(folder).digest, folder)
+        counts = token_counts(
+            tmp_path / f"{name}-counts.parquet", *rng.integers(0, 300, 63), tokens=300, tokenizer=maker
+        )
         inputs = ["--model", weights, "--token-counts", counts, "--tokenizer", folder]
         done = tokbench(
             "measure_embeddings", *inputs, "--model-name", "tiny", "--corpus", "books",

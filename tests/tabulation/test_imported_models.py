@@ -32,10 +32,12 @@ from tokbench.corpus.documents import Document
 from tokbench.corpus.parallel_prepare import prepare_parallel
 from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
+from tokbench.io.identity import Maker
 from tokbench.io.json import write_result
 from tokbench.models.pretraining.budget import kept_at
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import PRESETS, MptOptions
+from tokbench.models.training import write_occurrences
 from tokbench.report.figures import norms
 from tokbench.report.figures.style import inline
 from tokbench.report.layout import Table, layout
@@ -141,7 +143,7 @@ def test_tables_know_its_models_by_its_own_size(model: Path, pieces: Path, tmp_p
     tokenizer = Tokenizer.load(pieces)
     counts = np.zeros(tokenizer.id_limit + 1, np.int64)
     counts[[5, tokenizer.id_limit]] = 3
-    pl.DataFrame({"id": np.arange(len(counts)), "occurrences": counts}).write_parquet(tmp_path / "counts.parquet")
+    write_occurrences(counts, tmp_path / "counts.parquet", Maker(tokenizer.digest, pieces))
     folder = tmp_path / "embeddings" / "m" / "pieces" / "own"
     line = ["measure_embeddings", "--model", model, "--tokenizer", pieces, "--model-name=m", "-o", folder]
     ended = tokbench(*line, "--token-counts", tmp_path / "counts.parquet")
