@@ -310,8 +310,9 @@ class Vocabulary:
         if self.substring_counts is not None:
             yield "substring_counts.tsv", (f"{text.hex()}\t{count}\n" for text, count in self.substring_counts.items())
 
+    @property
     def digest(self) -> str:
-        """Return the SHA-256 of the files in hexadecimal, without the record of the construction."""
+        """SHA-256 of the files in hexadecimal digits, without the record of the construction."""
         found = hashlib.sha256()
         for name, lines in self.files():
             if name != RECORD:

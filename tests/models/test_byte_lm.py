@@ -16,6 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from tests.conftest import TOPICS, Tokbench
 from tokbench.commands.recipes import byte_lm_recipe
+from tokbench.corpus.documents import Document
+from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
 from tokbench.models.byte_lm import ngram
 from tokbench.models.byte_lm.options import PRESETS, AnyByteLm, ByteLmOptions
@@ -406,11 +408,15 @@ def test_not_a_model(tmp_path: Path) -> None:
 def test_bytes_of_sentences_are_drawn(trained: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     """By n-grams and by a neural model, each sentence scored as a document of its own."""
     ngram.train(TOPICS[:4], PRESETS["ngram"], tmp_path / "ngram")
-    ngram.score([(0, "en", TOPICS[4])], tmp_path / "ngram", tmp_path / "scores.parquet")
+    shard = tmp_path / "0000.parquet"
+    with open_shards([shard]) as add:
+        add(Document(0, "en", TOPICS[4]))
+    scores = tmp_path / "scores.parquet"
     for recipe, model in (("ngram", tmp_path / "ngram"), (SMALL.model_dump_json(), trained)):
+        assert tokbench("score_bytes", "--recipe", recipe, "--model", model, "-o", scores, shard).status == 0
         call = ["draw_bytes", "--recipe", recipe, "--model", model, "--pretokenization", "gpt2"]
         output = tmp_path / f"drawn {model.name}"
-        done = tokbench(*call, "--text", "a sentence", "--text", "ï", "-o", output, tmp_path / "scores.parquet")
+        done = tokbench(*call, "--text", "a sentence", "--text", "ï", "-o", output, scores)
         assert done.status == 0, done.stderr
         stems = [f"bytes-{number}{end}" for number in (1, 2) for end in ("", "-column")]
         assert {path.name for path in output.iterdir()} >= {"bytes.csv", *(f"{one}.svg" for one in stems)}

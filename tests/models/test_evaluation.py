@@ -155,7 +155,7 @@ def test_evaluate_writes_the_same_file_twice(
     tiny_mpt(torch, 64).save_pretrained(tmp_path / "model")
     suite = named_suite("offline").model_copy(update={"segmentations": 2, "byte_beam": 3})
     begun = suite.model_copy(update={"document_bytes": 500})
-    written = []
+    written, makers = [], []
     for name, asked, documents in (
         ("one", suite, [(number, text[:500]) for number, text in DOCUMENTS]),
         ("two", begun, DOCUMENTS),
@@ -170,8 +170,12 @@ def test_evaluate_writes_the_same_file_twice(
         )
         result = read_result(tmp_path / f"{name}.json", "")
         assert result.pop("manifest")["device"] == "cpu"
+        makers.append(result.pop("made_from"))
         written.append(result)
     assert written[0] == written[1]
+    assert [one["tokenizer"] for one in makers] == ["a toy"] * 2
+    assert makers[0]["model"] == makers[1]["model"]
+    assert makers[0]["text"] != makers[1]["text"], "of the whole documents"
     assert written[0]["bits_per_byte"] > 0
     for key in ("bits_per_byte_of", "bits_per_byte_equal_context_of"):
         told = [(one["document"], one["language"], one["bytes"]) for one in written[0][key]["by_document"]]

@@ -12,6 +12,7 @@ import tokbench
 from tests.support.small_models import DOCUMENTS, SMALL
 from tokbench.adapters.export_hugging_face import export
 from tokbench.corpus.documents import Document
+from tokbench.io.identity import Maker
 from tokbench.io.json import read_result
 from tokbench.models.evaluation.local_tasks import write_local_tasks
 from tokbench.models.evaluation.suites import LocalTask, SuiteOptions
@@ -59,6 +60,7 @@ def test_lm_eval_gives_the_log_likelihoods_of_evaluate(torch: object, tmp_path: 
         in_order(encoded(tokenizer, documents), 17, tmp_path),
         tokenizer.end_of_text,
         tmp_path / "packed",
+        tokenizer=Maker(tokenizer.digest, tmp_path / "tokenizer"),
         sequence_length=32,
         seed=17,
         budget=None,

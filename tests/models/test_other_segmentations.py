@@ -1,7 +1,6 @@
 """Other segmentations into the tokens of a vocabulary: against plain Python, and read by models of known
 probabilities."""
 
-import json
 import math
 from collections import Counter
 from itertools import pairwise
@@ -20,7 +19,7 @@ from pydantic import ValidationError
 import tokbench
 from tests.support.fake_results import DOCUMENTS, requests_of, tiny_mpt
 from tokbench.corpus.documents import Document
-from tokbench.io.json import read_result
+from tokbench.io.json import read_result, write_result
 from tokbench.models.evaluation.other_segmentations import NO_TEXT, NORMALIZED, OtherSegmentation, why_none
 from tokbench.models.evaluation.suites import SuiteOptions, named_suite
 from tokbench.reference import other_segmentations as twin
@@ -336,7 +335,7 @@ def written(folder: Path, model: str, shift: float, reason: str | None = None) -
               "tasks": {"words": {"documents": [question(number, 1.0) for number in range(3)]}},
               "other_segmentations": kinds}  # fmt: skip
     path = folder / f"{model}.json"
-    path.write_text(json.dumps(result))
+    write_result(path, result)
     return path
 
 

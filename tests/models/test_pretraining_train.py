@@ -74,7 +74,7 @@ def together(
     call = ["pretrain", "--recipe", options.model_dump_json(), "--packed", packed, "--tokenizer", tokenizer]
     call += ["--checkpoints", place / "checkpoints", "--processes-per-node", "2", "-o", place / "model"]
     program = "from tests.support.small_models import train_watched; train_watched()"
-    watched = {"PYTHONPATH": str(ROOT), "KILLED_AT": str(killed_at), "COPIED_TO": str(place / "then")}
+    watched = {"PYTHONPATH": f"{ROOT}:{ROOT}/src", "KILLED_AT": str(killed_at), "COPIED_TO": str(place / "then")}
     return subprocess.run(
         [sys.executable, "-c", program, *map(str, call)],
         env=os.environ | watched,

@@ -24,6 +24,7 @@ from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.parallel_prepare import prepare_parallel
 from tokbench.corpus.parallel_read import read_sentences
 from tokbench.errors import TokbenchError
+from tokbench.io.json import write_result
 from tokbench.models.memory import translation_parameters, translation_training_flops, translation_training_memory
 from tokbench.models.sampler import ThroughputLog
 from tokbench.models.translation.options import PRESETS, TranslationOptions
@@ -259,7 +260,7 @@ def test_tokens_that_a_tokenizer_adds_and_drops_are_looked_at_in_their_own_model
         folders[-1].mkdir(parents=True)
         frame = pl.DataFrame({"token": tokens, "norm": norms, "probability": [0.75, 0.25]})
         frame.write_parquet(folders[-1] / "both.parquet")
-        (folders[-1] / "measurements.json").write_text('{"measurements": []}')
+        write_result(folders[-1] / "measurements.json", {"measurements": []})
     found = translation_embeddings(folders, {})
     assert found.select("tokenizers", "metric", "value", "n").rows() == [
         ("two", "mean_embedding_norm", 9.0, 1),

@@ -251,6 +251,7 @@ def toy_adapter():
     class Tokenizer:
         vocabulary = named = Vocabulary(tuple(tokens))
         library_name, ids_given, lossless, end_of_text = "", False, True, len(tokens)
+        digest = "a toy"
         normalization = ()
 
         def __getstate__(self) -> dict[str, object]:

@@ -255,6 +255,7 @@ PACKING = {
     "sequence_length": 4,
     "vocabulary": 256,
     "end_of_text": 256,
+    "tokenizer": MAKER.digest,
     "seed": 0,
     "split_bytes": 3,
     "budget": "",
@@ -420,15 +421,14 @@ READERS: dict[str, Reader] = {
         lambda folder: list(read_slice(folder, 0, MAKER)),
     ),
     "packing": Reader("packing.json", _written("packing.json", json.dumps(PACKING)), Packing.read),
-    "result": Reader("result.json", _written("result.json", json.dumps(RESULT)), _results),
     "measurements": Reader(
         "measured.json",
-        _written("measured.json", json.dumps({"variant": "v", "size": 300, "corpus": "c", "measurements": [MEASURED]})),
+        lambda folder: write_result(
+            folder / "measured.json", {"variant": "v", "size": 300, "corpus": "c", "measurements": [MEASURED]}
+        ),
         lambda folder: intrinsic_table([folder / "measured.json"]),
     ),
-    "result with a checksum": Reader(
-        "result.json", lambda folder: write_result(folder / "result.json", RESULT), _results
-    ),
+    "result": Reader("result.json", lambda folder: write_result(folder / "result.json", RESULT), _results),
     "curve": Reader(
         "m/v/300/curve.csv",
         lambda folder: (

@@ -466,7 +466,7 @@ class Tokenizer:
         of end of text and padding. Name and origin do not count, so a copy of a tokenizer has its digest.
         """
         if self._digest is None:
-            self._digest = digest_of({"vocabulary": self.vocabulary.digest(), **self._settings(), **self._ends()})
+            self._digest = digest_of({"vocabulary": self.vocabulary.digest, **self._settings(), **self._ends()})
         return self._digest
 
     def _settings(self) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path, 
             writer.write_batch(_batch(held))
             groups[number] += 1
         described = asdict(slices) | {"read": [astuple(read) for read in found], "row_groups": groups}
-        writer.add_key_value_metadata({KEY: json.dumps(described), **metadata_of(tokenizer=tokenizer)})
+        writer.add_key_value_metadata({KEY.decode(): json.dumps(described), **metadata_of(tokenizer=tokenizer)})
 
 
 def gather(paths: Sequence[Path], folder: Path) -> SliceContents:

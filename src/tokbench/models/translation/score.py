@@ -148,5 +148,8 @@ def _read(path: Path) -> Translated:
     with parquet(path, "translations", "translate the split again") as file:
         require(file.schema_arrow, pair="whole numbers", source="text", reference="text", translation="text")
         table = whole(file)
-        columns = [[cell or "" for cell in strings(table.column(name))] for name in Translated._fields[1:-1]]
-        return Translated(table.column("pair").to_pylist(), *columns, makers_of_metadata(table.schema.metadata))
+        source, reference, translation = (
+            [cell or "" for cell in strings(table.column(name))] for name in ("source", "reference", "translation")
+        )
+        makers = makers_of_metadata(table.schema.metadata)
+        return Translated(table.column("pair").to_pylist(), source, reference, translation, makers)
