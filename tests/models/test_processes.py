@@ -167,10 +167,10 @@ def test_what_is_wrong_is_told_before_any_process_starts(
     monkeypatch.setattr(launch, "run_together", None)
     monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
     tokenizer = saved_tokenizer(tmp_path / "tokenizer")
-    where: tuple[Any, ...] = (packed, tokenizer, placed(nodes=2), tmp_path / "model", tmp_path / "checkpoints")
+    where: tuple[Any, ...] = (packed, placed(nodes=2), tmp_path / "model", tmp_path / "checkpoints")
     with pytest.raises(TokbenchError, match="nodes: 2, but this is not part of a SLURM job with that number"):
         pretrain_together([], *where)
-    call = ["pretrain", "--recipe", "tiny", "--packed", str(packed), "--tokenizer", str(tmp_path), "-o"]
+    call = ["pretrain", "--recipe", "tiny", "--packed", str(packed), "--tokenizer", str(tokenizer), "-o"]
     for more, told in (
         (["--recipe", json.dumps(SMALL | {"resources": {"nodes": 2}})], "use --nodes and --processes-per-node"),
         (["--processes-per-node", "2"], "max_seq_len: 256, but"),
@@ -194,8 +194,7 @@ def test_what_another_has_not_made_is_trained(
     monkeypatch.setattr(launch, "run_together", lambda processes, of: started.append(of) or 0)
     packed = packed_documents(tmp_path / "packed")
     options = placed(processes_per_node=2)
-    where = (packed, saved_tokenizer(tmp_path / "tokenizer"), options, tmp_path / "model", tmp_path / "checkpoints")
-    assert pretrain_together(["pretrain"], *where) == 0
+    assert pretrain_together(["pretrain"], packed, options, tmp_path / "model", tmp_path / "checkpoints") == 0
     assert len(started) == starts
 
 
@@ -216,8 +215,7 @@ def test_srun_starts_torchrun_on_each_node(tmp_path: Path, monkeypatch: pytest.M
     script = f"echo $LOCAL_RANK $LOCAL_WORLD_SIZE $WORLD_SIZE $TOKBENCH_LAUNCHED > {tmp_path}/rank$RANK"
     packed = packed_documents(tmp_path / "packed")
     options = placed(nodes=2, processes_per_node=2)
-    where = (packed, saved_tokenizer(tmp_path / "tokenizer"), options, tmp_path / "model", tmp_path / "checkpoints")
-    assert pretrain_together([script], *where) == 0
+    assert pretrain_together([script], packed, options, tmp_path / "model", tmp_path / "checkpoints") == 0
     assert [(tmp_path / f"rank{rank}").read_text().split() for rank in range(4)] == [
         [str(rank % 2), "2", "4", "1"] for rank in range(4)
     ]

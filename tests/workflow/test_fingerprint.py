@@ -337,8 +337,10 @@ WITHOUT_EFFECT = {
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
     *("note_untagged", "told", "unpinned_line", "pluralise", "keyed", "line_of_left_out"),
     *("options_with_recipes", "InitialRecipe", "check_recipe"),
+    *("check_scores", "require_tokenizer", "makers_of"),
 }
-"""What bounds memory, what rejects a command, and what is only printed, such as keys of measurements on a terminal."""
+"""What bounds memory, rejects a command or names the makers of its output, and what is only printed, such as keys of
+measurements on a terminal."""
 PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pretraining.order:Slices"}
 NOT_READ = {
     "tokbench.building:read_running",

@@ -235,6 +235,7 @@ def pretrain_command(
     from tokbench.io.yaml import parse_yaml
     from tokbench.models.pretraining.launch import launched, pretrain_together
     from tokbench.models.pretraining.options import PRESETS, MptOptions, TrainingResources, architecture_of
+    from tokbench.models.pretraining.phases import require_tokenizer
     from tokbench.options import validated
 
     log_to_stderr()
@@ -254,13 +255,13 @@ def pretrain_command(
         there = options if on_gpu(options.device) else options.model_copy(update={"device": "cpu"})
         need = lm_starting_memory(there, read_phases(options, Path(packed))[0].packing.vocabulary)
         require("this training", need, megabytes, "lower microbatch" if there.device == "cpu" else "")
+    if not launched():
+        require_tokenizer(options, Path(packed), Path(tokenizer))
     if options.resources.processes > 1 and not launched():
         text = json.dumps(options.recipe())
         called = ["pretrain", "--recipe", text, "--packed", packed, "--tokenizer", tokenizer, "--checkpoints", standing]
         called += ["--nodes", str(nodes), "--processes-per-node", str(processes_per_node)]
-        status = pretrain_together(
-            [*called, "-o", output], Path(packed), Path(tokenizer), options, Path(output), Path(standing)
-        )
+        status = pretrain_together([*called, "-o", output], Path(packed), options, Path(output), Path(standing))
         if status:
             raise SystemExit(status)
         return

@@ -18,7 +18,7 @@ from tokbench.io.atomic import atomic_file
 from tokbench.io.folder_record import sha256
 from tokbench.models import training
 from tokbench.models.pretraining.options import OPTIONAL, ModelOptions
-from tokbench.models.pretraining.phases import Phase, described, require_tokenizer
+from tokbench.models.pretraining.phases import Phase, described
 
 checkpoints_log = logging.getLogger(__name__)
 
@@ -136,14 +136,13 @@ def resume_key(options: ModelOptions, phases: Sequence[Phase]) -> Recipe:
     return {"options": _weighty(options.recipe()), "packed": described(phases)}
 
 
-def prepare_run(phases: Sequence[Phase], tokenizer: Path, recipe: Recipe, checkpoints: Path) -> None:
+def prepare_run(phases: Sequence[Phase], recipe: Recipe, checkpoints: Path) -> None:
     """Check the sequences, discard checkpoints of another recipe, and clean up those of this one.
 
     Raises:
-        TokbenchError: the sequences were changed or are those of another tokenizer, the folder contains other files
-            than checkpoints, or a checkpoint was not written by training.
+        TokbenchError: the sequences were changed, the folder contains other files than checkpoints, or a checkpoint was
+            not written by training.
     """
-    require_tokenizer(phases, tokenizer)
     for phase in phases:
         phase.check()
     note_recipe(checkpoints, recipe)

@@ -51,14 +51,13 @@ def launched() -> bool:
 
 
 def pretrain_together(
-    command: Sequence[str], packed: Path, tokenizer: Path, options: ModelOptions, output: Path, checkpoints: Path
+    command: Sequence[str], packed: Path, options: ModelOptions, output: Path, checkpoints: Path
 ) -> int:
     """Train a model with the number of processes in its ``resources``.
 
     Args:
         command: arguments of ``tokbench`` for each process.
         packed: packed sequences.
-        tokenizer: folder of their tokenizer.
         options: architecture, recipe and resources.
         output: folder of the model.
         checkpoints: folder of this run's checkpoints.
@@ -76,7 +75,7 @@ def pretrain_together(
         if waited and is_up_to_date(output, recipe):
             log.info("%s: already made by the process that held the lock", output)
             return 0
-        prepare_run(phases, tokenizer, recipe, checkpoints)
+        prepare_run(phases, recipe, checkpoints)
         logs = checkpoints / LOGS
         shutil.rmtree(logs, ignore_errors=True)
         words = [word.replace("$", "$$") for word in command]  # torchrun substitutes ${local_rank} in them.

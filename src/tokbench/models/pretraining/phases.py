@@ -86,14 +86,14 @@ def read_phases(options: ModelOptions, packed: Path) -> tuple[Phase, ...]:
     )
 
 
-def require_tokenizer(phases: Sequence[Phase], folder: Path) -> None:
-    """Check that the sequences of a training have the ids of a tokenizer.
+def require_tokenizer(options: ModelOptions, packed: Path, folder: Path) -> None:
+    """Check that the packed sequences of a recipe have the ids of a tokenizer.
 
     Raises:
         TokbenchError: they are those of another tokenizer, or the folder does not contain a tokenizer.
     """
     maker = Maker(Tokenizer.load(folder).digest, folder)
-    for phase in phases:
+    for phase in read_phases(options, packed):
         makers = {"tokenizer": phase.packing.tokenizer}
         require_same(phase.folder, makers, "tokenizer", maker, "name the tokenizer that packed them, or pack again")
 

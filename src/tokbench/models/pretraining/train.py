@@ -41,15 +41,16 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     Args:
         packed: folder written by :func:`tokbench.models.pretraining.pack.pack` or
             :func:`tokbench.models.pretraining.pack.pack_phases`.
-        tokenizer_folder: the tokenizer's files, copied into the model's folder.
+        tokenizer_folder: the tokenizer's files, copied into the model's folder; see
+            :func:`tokbench.models.pretraining.phases.require_tokenizer`.
         options: architecture and recipe.
         output: output folder.
         checkpoints: checkpoint folder of this run, removed when the model is complete.
 
     Raises:
-        TokbenchError: the sequences have another tokenizer, length or budget, are too few or were changed; the device
-            does not exist; the checkpoint folder contains other files or a checkpoint that training did not write; or
-            the loss is not finite or does not fall.
+        TokbenchError: the sequences have another length or budget, are too few or were changed; the device does not
+            exist; the checkpoint folder contains other files or a checkpoint that training did not write; or the loss
+            is not finite or does not fall.
     """
     _environment(options)
     with warnings.catch_warnings():
@@ -82,7 +83,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             log.info("%s: already made by the process that held the lock", output)
             return
         if first and unprepared:
-            prepare_run(phases, tokenizer_folder, recipe, checkpoints)
+            prepare_run(phases, recipe, checkpoints)
         foundry.meet()
         threads = torch.get_num_threads()
         torch.set_num_threads(options.cpu_threads)
