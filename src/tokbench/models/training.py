@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file, remove_written
-from tokbench.io.job_record import job_metadata
 from tokbench.io.identity import Maker, makers_of_metadata, metadata_of, require_same
+from tokbench.io.job_record import job_metadata
 from tokbench.io.json import read_json
 from tokbench.io.parquet import parquet, require, whole
 from tokbench.io.provenance import settings_of

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.io.atomic import atomic_file
-from tokbench.io.job_record import job_metadata
 from tokbench.io.identity import TextDigest, metadata_of
+from tokbench.io.job_record import job_metadata
 
 log = logging.getLogger(__name__)
 

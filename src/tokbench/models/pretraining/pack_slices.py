@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file, atomic_folder, link_or_copy
-from tokbench.io.job_record import job_metadata
 from tokbench.io.identity import (
     Maker,
     Makers,
@@ -28,6 +27,7 @@ from tokbench.io.identity import (
     metadata_of,
     require_same,
 )
+from tokbench.io.job_record import job_metadata
 from tokbench.io.json import read_json
 from tokbench.io.parquet import PIECE, batches, parquet
 from tokbench.models.pretraining.document_stream import TextLimit, TextTotals

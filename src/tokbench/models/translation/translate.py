@@ -12,8 +12,8 @@ import torch
 
 from tokbench.corpus.parallel_read import read_sentences
 from tokbench.io.atomic import atomic_file
-from tokbench.io.job_record import job_metadata
 from tokbench.io.identity import metadata_of
+from tokbench.io.job_record import job_metadata
 from tokbench.models.translation.embeddings import makers_of, tokenizers_of
 from tokbench.models.translation.model import decoded, encoded, fixed_threads, load, padded, pick_device
 from tokbench.models.translation.options import END, PADDING, SPECIAL, TranslationOptions
