@@ -40,8 +40,9 @@ settings.load_profile("busy")
 ODD = "naïve Straße 東京 🦀\u200d don't  2024\r\n\t\n".encode() + b"\xff\xfe\xe6\x9d \x00\x80"
 """Text with contractions, digits, blanks, several scripts and bytes that are not UTF-8."""
 SCHEMES = (
-    "cl100k, deepseek_v3, digit, digits, first_space, first_space_digit, gpt2, kimi_k2, llama3, metaspace, nanochat, "
-    "none, o200k, qwen2, regex, scripts, sequence, space, space_digit, superbpe_1, superbpe_2, tekken"
+    "added_tokens, cl100k, deepseek_v3, digit, digits, first_space, first_space_digit, gpt2, kimi_k2, llama3, "
+    "metaspace, nanochat, none, o200k, qwen2, qwen3_5, regex, scripts, sequence, space, space_digit, superbpe_1, "
+    "superbpe_2, tekken"
 )
 """The pre-tokenizations, as rejections list them."""
 TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "numbers", "assignment")]

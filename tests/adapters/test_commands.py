@@ -408,3 +408,9 @@ def test_a_folder_of_several_files_of_ranks(tmp_path: Path, tokbench: Tokbench) 
     assert told.status == 2
     message = "several files of ranks (b.tiktoken, c.tiktoken); name one of them, with from: transformers"
     assert told.message.endswith(message)
+
+
+def test_export_of_a_file_is_rejected(tmp_path: Path, tokbench: Tokbench) -> None:
+    file = made.written(tmp_path / "tokenizer.json", "{}")
+    message = f"tokbench: {file}: a file, and a folder of a tokenizer is expected here; name the folder"
+    assert tokbench("export", file, "--to", "tokens", "-o", tmp_path / "out").message == message

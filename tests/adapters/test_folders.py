@@ -105,6 +105,24 @@ def test_no_end_of_text(level: dict[str, Any], tmp_path: Path) -> None:
     assert (tokenizer.end_token, tokenizer.end_of_text) == ("<|endoftext|>", 421)
 
 
+@pytest.mark.parametrize("added", ["words", "text", "tokens"])
+def test_the_end_of_text_is_a_special_token(added: str, level: dict[str, Any], tmp_path: Path) -> None:
+    """As in Gemma 3, where ``</s>`` is an HTML tag; a token that is not special ends texts only if it is named."""
+    values = deepcopy(level) | {"added_tokens": [entry("</s>", special=False), entry("<eos>")]}
+    path = made.written(tmp_path / "tokenizer.json", values)
+    assert read(path, "tokenizer_json", added=added).end_token == "<eos>"
+    assert read(path, "tokenizer_json", added=added, end_of_text="</s>").end_of_text == 420
+    values["added_tokens"].pop()
+    made.written(path, values)
+    assert imported(read(path, "tokenizer_json", added=added))["end_of_text"] is None
+
+
+def test_no_end_of_text_says_how_to_name_it(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    path = made.written(tmp_path / "tokenizer.json", level)
+    told = tokbench("import", path, "-o", tmp_path / "out").stderr
+    assert "end of text: id 420, after all others, as the file names none; --end-of-text names it\n" in told
+
+
 @pytest.mark.parametrize("added", ["words", "tokens"])
 def test_the_end_of_text_that_is_given(added: str, level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
     folder = written(tmp_path / "model", tokenizer=with_marks(level, *NAMED), tokenizer_config={"eos_token": "</s>"})
@@ -173,21 +191,26 @@ ADDED = {"<|im_end|>": 420, "xyzzy": 421, "<|far|>": 425, "quux": 426}
     ],
 )
 def test_added_tokens_of_the_settings(files: dict[str, Any], level: dict[str, Any], tmp_path: Path) -> None:
-    """A ``tokenizer.json`` has the ids of the library; next to merges the ids are those of the settings."""
+    """A ``tokenizer.json`` has the ids of the library; next to merges the ids are those of the settings.
+
+    In ``added_tokens.json``, tokens that no role names are not special, as in ``transformers``.
+    """
     text = "a xyzzy b<|im_end|> quux"
+    far = "tokenizer_config" in files
     fast = read(written(tmp_path / "fast", tokenizer=level, **files), "transformers")
     assert not isinstance(fast, AdaptedTokenizer)
     assert {421, 423} <= set(fast.encode(text).tolist())
-    assert fast.vocabulary.special == {420: b"<|im_end|>", 422: b"<|far|>"}
-    assert (fast.id_limit, fast.end_of_text, len(fast)) == (424, 420, 422)
+    assert fast.vocabulary.special == {420: b"<|im_end|>"} | ({422: b"<|far|>"} if far else {})
+    assert (fast.id_limit, fast.end_of_text, len(fast)) == (424, 420, 423 - far)
+    assert (422 in fast.encode("a<|far|>b")) != far
     assert fast.decode(fast.encode(text)) == text.encode()
     slow = written(tmp_path / "slow", vocab=level["model"]["vocab"], **files)
     made.written(slow / "merges.txt", "\n".join(" ".join(pair) for pair in level["model"]["merges"]))
     slower = read(slow, "transformers")
     assert {421, 426} <= set(slower.encode(text).tolist())
     assert not isinstance(slower, AdaptedTokenizer)
-    assert slower.vocabulary.special == {420: b"<|im_end|>", 425: b"<|far|>"}
-    assert (slower.id_limit, slower.end_of_text, len(slower)) == (427, 420, 422)
+    assert slower.vocabulary.special == {420: b"<|im_end|>"} | ({425: b"<|far|>"} if far else {})
+    assert (slower.id_limit, slower.end_of_text, len(slower)) == (427, 420, 423 - far)
     assert slower.decode(slower.encode(text)) == text.encode()
     assert any("4 added tokens are from" in line for line in imported(slower)["told"])
     as_text = read(slow, "transformers", added="text")
@@ -220,8 +243,7 @@ def test_added_tokens_of_a_folder_with_a_model_of_sentencepiece(tmp_path: Path) 
         "2 added tokens are from tokenizer_config.json",
         "added tokens of tokenizer_config.json that have another id or name in the tokenizer, which is kept: 1 "
         "(first: '<other>', id 1)",
-        "added tokens of tokenizer_config.json that are words and stay text, as the library cannot cut them out: 1 "
-        "(first: 'xyzzy')",
+        "added tokens of tokenizer_config.json that stay text, as the library cannot cut them out: 1 (first: 'xyzzy')",
     ]
     with pytest.raises(TokbenchError, match="cannot be cut out of texts by the library of this file; choose --added"):
         read(folder, "transformers", added="tokens")

@@ -1,6 +1,7 @@
 """Native tokenizers that normalise texts, cut out added tokens, or merge characters, with the ids of their library."""
 
 import json
+import time
 from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
@@ -22,6 +23,7 @@ from tests.support.texts import by
 from tokbench import measure
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.exports import pretokens_to_compare
+from tokbench.adapters.forms.character_bpe import CharacterTokens
 from tokbench.adapters.loss import loss_of
 from tokbench.errors import TokbenchError
 from tokbench.metric.words import words_of
@@ -34,6 +36,7 @@ SIGNS = [
     *"ab \n\t\u00e91!\x00\ufffd\u037e\u3000\x85\u200d\u200b\ufeff\u2028\u0378\ue000\u4e2d\uac00",
     *("e\u0301", "\u0301", "\u0327", "\u1100\u1161\u11a8", "\u212b", "\u0958", "\U0001d15e", "\u0344", "\u1161"),
     *("  ", "    ", " " * 30, "\n\n\n", "\t\t", "the", " pay", "'s", "12", "\u2581", "\u2581\u2581", "<s>", "<0x0A>"),
+    *("<tool>", "</tool>", "<|a b|>", "pay the", "<b", "[1]", "\u0338", "<", ">"),
     *("\U0001f468\u200d\U0001f469", "\U0001f1e9\U0001f1ea", "\U0010ffff", "\u0c3c", "\u0e33\u0e49", "\ud55c\uad6d"),
 ]
 """Marks, jamo, unassigned code points, controls, runs of blanks, and spellings that libraries use; up to Unicode 16."""
@@ -52,10 +55,14 @@ FIRST = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first"
 SPLIT = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
 GEMMA = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 LINES = ["\n" * size for size in range(2, 32)]
+MARKED = ["<tool>", "</tool>", "<|a b|>", "pay the", "[1]", "\n"]
 
 
 def with_runs(contents: list[str], **flags: Any) -> list[dict[str, Any]]:
     return [made.added(420 + number, content) | flags for number, content in enumerate(contents)]
+
+
+MARKS = with_runs(MARKED)
 
 
 @cache
@@ -125,10 +132,12 @@ FILES: dict[str, tuple[Callable[[], dict[str, Any]], tuple[str, ...], Any]] = {
     "phi": (lambda: byte_level(with_runs(RUNS, normalized=True)), (), None),
     "neox": (lambda: byte_level(with_runs(RUNS[:23], normalized=True), normalizer=NFC), ("nfc",), None),
     "words": (lambda: byte_level(with_runs(["thes", "the", " pay", "\n"])), (), None),
+    "marks": (lambda: byte_level([*MARKS, made.added(440, "<b", special=False) | {"normalized": True}]), (), None),
+    "nfc_marks": (lambda: byte_level(MARKS, normalizer=NFC), ("nfc_between",), None),
     "llama": (lambda: characters(LLAMA), ("metaspace", "space"), None),
     "mistral": (lambda: characters(None, FIRST), ("metaspace", "missing_space"), None),
     "split": (lambda: characters(None, SPLIT), ("metaspace", "missing_space"), "metaspace"),
-    "gemma": (lambda: characters(REPLACE, GEMMA, LINES), ("metaspace",), None),
+    "gemma": (lambda: characters(REPLACE, GEMMA, [*LINES, "<b>", "</b>"]), ("metaspace",), None),
     "nfc_characters": (
         lambda: characters({"type": "Sequence", "normalizers": [NFC, REPLACE]}),
         ("nfc", "metaspace"),
@@ -202,15 +211,22 @@ def test_tokens_that_contain_an_added_one_are_special() -> None:
         (lambda: byte_level(with_runs(["  "], lstrip=True)), "the added token '  ' includes the whitespace before it"),
         (lambda: byte_level(with_runs(["  "], rstrip=True)), "the added token '  ' includes the whitespace after it"),
         (lambda: byte_level(with_runs(["pay"], single_word=True)), "the added token 'pay' is a token only as a word"),
-        (lambda: byte_level(with_runs(["pay"]), normalizer=NFC), "the added token 'pay' is cut out of a text that is"),
-        (lambda: byte_level(with_runs(["a b"])), "its pre-tokenization would split the added token 'a b'"),
+        (
+            lambda: byte_level(with_runs(["pa\u00e9"]), normalizer=NFC),
+            "the added token 'pa\u00e9' is cut out of a text",
+        ),
+        (lambda: byte_level(with_runs(["<K>"]), normalizer=NFC), "the added token '<K>' is cut out of a text that is"),
         (lambda: byte_level(with_runs(["s>"])), "the added token 's>' overlaps a special token"),
         (
-            lambda: byte_level([*with_runs(["  "], normalized=True), made.added(430, "pay")]),
+            lambda: byte_level([*with_runs(["repay"], normalized=True), made.added(430, "pay")]),
             "some added tokens are cut out of a text before others",
         ),
         (lambda: characters(LLAMA, None, ["\n\n"]), "it puts a space before each part of a text between added tokens"),
         (lambda: characters(REPLACE, None, ["  "]), "the added token '  ' has a space, which is spelled otherwise"),
+        (
+            lambda: characters(REPLACE, None, ["\u2581\u2581"]),
+            "the added token '\u2581\u2581' has a space, which is spelled otherwise",
+        ),
         (lambda: characters(PREPEND), "it normalises texts (Prepend)"),
         (lambda: characters({"type": "Lowercase"}), "it normalises texts (Lowercase)"),
         (lambda: characters(None, {"type": "Whitespace"}), "it cuts by Whitespace"),
@@ -224,6 +240,30 @@ def test_what_is_not_exact_stays_with_the_library(
     tokenizer = read(made.written(tmp_path / "tokenizer.json", values()), "tokenizer_json")
     assert isinstance(tokenizer, AdaptedTokenizer)
     assert why(tokenizer).startswith(reason)
+
+
+def test_a_file_is_read_in_linear_time() -> None:
+    """Ids that no text gives, and added tokens, may be thousands among hundreds of thousands."""
+    pieces = {number: f"token{number}" for number in range(60_000)}
+    spelt = {value: 60_000 + value for value in range(256)}
+    kept = {b"<unused%d>" % number: 70_000 + number for number in range(3000)}
+    start = time.process_time()
+    tokens = CharacterTokens(pieces, spelt, False, kept)
+    tokens.without([f"token{number}".encode() for number in range(30_000)])
+    vocabulary = tokens.vocabulary({}, kept)
+    assert time.process_time() - start < 5
+    assert (len(vocabulary), len(vocabulary.unused)) == (30_000 + 256 + 3000, 30_000)
+
+
+def test_thousands_of_added_tokens_are_found(tmp_path: Path) -> None:
+    values = characters(REPLACE, GEMMA, [f"<unused{number}>" for number in range(2000)])
+    path = made.written(tmp_path / "tokenizer.json", values)
+    tokenizer = read(path, "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal those of tokenizers")
+    text = "a<unused17> <unused1999><unused"
+    library = tokenizers.Tokenizer.from_str(json.dumps(values))
+    assert tokenizer.encode(text).tolist() == library.encode(text, add_special_tokens=False).ids
+    assert tokenizer.scheme.scanner is not None
 
 
 def test_losses_are_counted_and_named() -> None:

@@ -27,7 +27,7 @@ from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import DATA, STRINGS, TEXT, few, level, library_ids, needs, ranks, read, why  # noqa: F401
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.forms import ReadOptions, encodings
-from tokbench.adapters.forms.encodings import RANKS, Ranks, special_tokens_of
+from tokbench.adapters.forms.encodings import OTHERS, RANKS, Ranks, special_tokens_of
 from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.loss import loss_of
 from tokbench.adapters.probes import probes
@@ -136,17 +136,33 @@ def test_published_ranks_are_told_by_what_is_in_the_file(
         for options in (
             {"pattern": "p50k"},
             {"pattern": "p50k_edit"},
-            {"pattern": "o200k_harmony"},
+            {},
             {"pattern": "p50k_edit", "special_tokens": {"<s>": 500}},
         )
     )
     assert by_base["told"] == ["1 special token of p50k_base, which has these ranks, is text in texts"]
     assert by_edit["told"] == ["2 special tokens of p50k_edit, which has these ranks, are text in texts"]
-    assert (by_base["ids"], by_edit["ids"], by_other["told"]) == (421, 422, by_base["told"])
+    assert (by_base["ids"], by_edit["ids"]) == (421, 422)
+    assert by_other["told"] == ["the pattern is that of p50k_base, which has these ranks", *by_base["told"]]
+    with pytest.raises(TokbenchError, match=r"--pattern \S+ is not that of p50k_base, which has these ranks, and"):
+        read(path, "tiktoken", pattern="o200k_harmony")
+    with pytest.raises(TokbenchError, match=r"gives other ids; leave --pattern out, or name p50k_base$"):
+        read(path, "tiktoken", pattern="none")
+    same = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    assert read(path, "tiktoken", pattern=same).origin["imported"]["ids"] == 421
     assert given["told"] == ["1 special token given in place of those of p50k_edit is text in texts"]
     other = made.written(tmp_path / "b.tiktoken", content.replace(b" 419\n", b" 430\n"))
     told = read(other, "tiktoken", pattern="p50k_edit").origin["imported"]["told"]
     assert told == ["special tokens are not in the file: in texts they are text"]
+
+
+def test_special_tokens_of_qwen() -> None:
+    """As in the configuration of the class ``Qwen3_5Config`` of transformers."""
+    special = special_tokens_of("qwen3_5")
+    assert [special[f"<|{name}|>"] for name in ("vision_start", "vision_end", "image_pad", "video_pad")] == [
+        *(248053, 248054, 248056, 248057)
+    ]
+    assert sorted(special.values()) == [*range(OTHERS["qwen3_5"].size, 248077)]
 
 
 def test_what_a_pattern_does_not_match_is_lost_by_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:
@@ -274,6 +290,15 @@ def test_marks_beside_merges_are_special(level: dict[str, Any], tmp_path: Path) 
     assert tokenizer.decode([size + 1]) == b"<|endoftext|>"
 
 
+@pytest.mark.parametrize("head", ["", "#version: 0.2\n"])
+def test_merges_may_begin_with_a_byte_order_mark(head: str, level: dict[str, Any], tmp_path: Path) -> None:
+    merges = head + "\n".join(" ".join(pair) for pair in level["model"]["merges"])
+    plain = read(made.written(tmp_path / "plain.txt", merges), "merges")
+    marked = read(made.written(tmp_path / "marked.txt", "\ufeff" + merges), "merges")
+    assert marked.vocabulary.tokens == plain.vocabulary.tokens
+    assert (marked.encode(TEXT).tolist(), len(marked)) == (plain.encode(TEXT).tolist(), len(level["model"]["vocab"]))
+
+
 def test_a_segmentation_that_is_chosen(ranks: dict[bytes, int], tmp_path: Path) -> None:
     path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
     tokenizer = read(path, "tiktoken", pattern="gpt2", segmentation="greedy")
@@ -289,7 +314,7 @@ NATIVE: dict[str, tuple[str, dict[str, Any], int, int]] = {
     "o200k_base.tiktoken.gz": ("tiktoken", {"pattern": "o200k"}, 199998, 200019),
     "qwen.tiktoken.gz": ("tiktoken", {"pattern": "qwen"}, 151643, 151851),
     "mistral_tekken_240911.json.gz": ("tekken", {}, 130072, 131072),
-    "deepseek_v3_tokenizer.json.gz": ("tokenizer_json", {}, 127997, 129280),
+    "deepseek_v3_tokenizer.json.gz": ("tokenizer_json", {}, 128050, 129280),
 }
 """Those that become ours: form, options, tokens, ids."""
 ADAPTED: dict[str, tuple[str, int, int]] = {
@@ -383,15 +408,19 @@ def test_ids_are_those_of_the_library(name: str, monkeypatch: pytest.MonkeyPatch
 
 
 @needs(EXISTING)
-@pytest.mark.parametrize(("name", "ids"), [("mistral_v1.model.gz", 32000), ("mistral_v3.model.gz", 32768)])
-def test_models_of_mistral_have_the_ids_of_the_library(name: str, ids: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "tokens", "ids"), [("mistral_v1.model.gz", 31872, 32000), ("mistral_v3.model.gz", 31892, 32768)]
+)
+def test_models_of_mistral_have_the_ids_of_the_library(
+    name: str, tokens: int, ids: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also of the text that it decodes. Its runs of spaces have one score, and bytes of ASCII are never used."""
     if not ALL:
         some = probes()[::11]
         monkeypatch.setattr("tokbench.adapters.read.probes", lambda: some)
     tokenizer = read_tokenizer(EXISTING / name, "sentencepiece")
     assert (tokenizer.segmentation, tokenizer.normalization.steps) == ("merge_scores", ("metaspace", "space"))
-    assert (len(tokenizer), tokenizer.id_limit) == (31872, ids)
+    assert (len(tokenizer), tokenizer.id_limit) == (tokens, ids)
     ids_of = untouched(name)
     texts = documents() if ALL else documents()[::3]
     for text in (*texts, *strings(), *(" " * size for size in range(40))):

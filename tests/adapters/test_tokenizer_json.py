@@ -21,6 +21,7 @@ from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.export_hugging_face import export
 from tokbench.adapters.forms.patterns import native_setting
 from tokbench.adapters.forms.tokenizer_json import _translation
+from tokbench.adapters.libraries.hugging_face import HuggingFace
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import pretokenization_of
 from tokbench.tokenizer import Tokenizer
@@ -229,7 +230,10 @@ def test_the_order_of_ids_is_the_file_s(level: dict[str, Any], tmp_path: Path) -
     spelt = list(values["model"]["vocab"])
     values["model"]["vocab"] = {token: 3 * number + 5 for number, token in enumerate(reversed(spelt))}
     values["model"]["vocab"]["<|a\u2581b|>"] = 6
-    values["added_tokens"] = [made.added(6, "<|a\u2581b|>", special=True), made.added(5000, "<tool>")]
+    values["added_tokens"] = [
+        made.added(6, "<|a\u2581b|>", special=True),
+        made.added(5000, "<tool>", special=True),
+    ]
     tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
     assert why(tokenizer).startswith("ids equal")
     tokenizer.save(tmp_path / "saved")
@@ -246,11 +250,11 @@ def test_the_order_of_ids_is_the_file_s(level: dict[str, Any], tmp_path: Path) -
 
 
 def test_added_tokens(level: dict[str, Any], tmp_path: Path) -> None:
-    """Words stay tokens, special ones and marks are text, or as it is chosen."""
+    """Special ones are text, all others tokens, or as it is chosen."""
     values = deepcopy(level)
     values["added_tokens"] = [
         made.added(420, "<s>", special=True),
-        made.added(421, "<tool>"),
+        made.added(421, "<tool>", special=True),
         made.added(422, "paying"),
         made.added(423, "    "),
     ]
@@ -270,6 +274,35 @@ def test_added_tokens(level: dict[str, Any], tmp_path: Path) -> None:
     assert isinstance(as_tokens, Tokenizer)
     assert as_tokens.encode(text).tolist() == library_ids(values, text, special=True)
     assert {420, 421, 422, 423} <= set(as_tokens.encode(text).tolist())
+
+
+@pytest.mark.parametrize("name", ["<b>", "\uff5cuser\uff5c", "\n"])
+@pytest.mark.parametrize("special", [False, True])
+def test_the_flag_of_an_added_token_decides(name: str, special: bool, level: dict[str, Any], tmp_path: Path) -> None:
+    """Not its spelling; special tokens of white space are tokens, too, as texts have them."""
+    values = deepcopy(level)
+    values["added_tokens"] = [made.added(420, name, special=special)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    is_token = name.isspace() or not special
+    for text in (f"a{name}b", f"{name} {name}{name}", TEXT + name, *made.TEXTS[:3]):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text, special=is_token)
+    number = library_ids(values, name, special=True)
+    assert (tokenizer.encode(f"a{name}b").tolist()[1:-1] == number) == is_token
+    as_text = read(tmp_path / "tokenizer.json", "tokenizer_json", added="text")
+    assert why(as_text).startswith("ids equal")
+    assert as_text.encode(f"a{name}").tolist() == library_ids(level, f"a{name}")
+
+
+def test_ids_are_compared_on_every_added_token(level: dict[str, Any], tmp_path: Path, monkeypatch: Any) -> None:
+    """A difference on one of thousands is found, by a text that contains it."""
+    names = [f"<unused{number}>" for number in range(3000)]
+    values = level | {"added_tokens": [made.added(0, name, special=True) for name in names]}
+    path = made.written(tmp_path / "tokenizer.json", values)
+    tokenizer = read(path, "tokenizer_json")
+    assert " and 47 texts with its added tokens" in why(tokenizer)
+    encode = HuggingFace.encode
+    monkeypatch.setattr(HuggingFace, "encode", lambda self, text: encode(self, text.replace("<unused2987>", "")))
+    assert isinstance(read(path, "tokenizer_json"), AdaptedTokenizer)
 
 
 @pytest.mark.parametrize("number", [400, 1300])
@@ -333,7 +366,7 @@ def test_a_special_token_that_texts_give_is_a_token(tmp_path: Path) -> None:
     assert len(tokenizer) == len(values["model"]["vocab"]) - 2
     assert tokenizer.special == {0: b"<unk>", 1: b"<s>"}
     assert tokenizer.origin["imported"]["told"] == [
-        "2 special tokens and marks are text in texts",
+        "2 special tokens are text in texts",
         "special tokens that texts can give, counted as tokens of text: 256 (first: '<0x00>')",
     ]
 

@@ -289,6 +289,7 @@ def test_every_segmentation(segmentation: str, way: str, vocabularies: dict[str 
 
 
 WITH_OPTIONS = {
+    "added_tokens": {"method": "added_tokens", "tokens": ["the a", "  "], "others": "gpt2"},
     "regex": {"method": "regex", "pattern": r"\p{L}+| "},
     "sequence": {"method": "sequence", "steps": ["digit", "first_space"]},
 }

@@ -39,7 +39,7 @@ from tokbench.workflow.corpora import Corpora
 
 ACROSS = {"none", "digit", "digits", "scripts", "superbpe_2"}
 """Schemes with pre-tokens that run across a space between letters."""
-MADE = {"regex", "sequence"}
+MADE = {"added_tokens", "regex", "sequence"}
 """Schemes that are what their options say."""
 WORDS = st.sampled_from(
     [*"aZ é中.,1'\n\r\t_", "  ", " a", "a b", "\n\n", "’s", "🦀", "\u0301", "\xa0", "字 字", "\ufffd"]

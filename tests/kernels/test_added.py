@@ -15,19 +15,18 @@ from tokbench.kernels.characters import CharacterSegmenter
 from tokbench.kernels.scan import Scanner, settled_after, settled_before
 from tokbench.kernels.trie import Trie
 from tokbench.pretokenization import pretokenization_of
-from tokbench.pretokenization.patterns.parse import parsed
-from tokbench.pretokenization.patterns.strings import strings_of
+from tokbench.pretokenization.added_tokens import _between
 from tokbench.reference import segmentation as twin
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
 RUNS = [*(" " * size for size in range(2, 25)), *("\t" * size for size in range(2, 10))]
-STRINGS = {r"\ {2,24}|\t{2,9}": RUNS, "thes|the|  |\n": ["thes", "the", "  ", "\n"]}
+STRINGS = {"runs": RUNS, "words": ["thes", "the", "  ", "\n"], "split": ["a the", "the ", "1'", "\u00e91"]}
 PIECES = st.sampled_from([" ", "  ", "a", "the", "thes", "\t", "\n", "\u00e9", "1", "'s", " " * 30, "\u4e2d", "\t\t\t"])
 
 
-def sequence(first: str, rest: str) -> Any:
-    return pretokenization_of({"method": "sequence", "steps": [by(first), rest]})
+def before(strings: list[str], rest: Any) -> Any:
+    return pretokenization_of({"method": "added_tokens", "tokens": strings, "others": rest})
 
 
 @pytest.mark.parametrize("rest", ["gpt2", "cl100k"])
@@ -38,7 +37,7 @@ def test_strings_are_isolated_before_another_scanner(
     first: str, rest: str, parts: list[str], times: int, place: int
 ) -> None:
     """Long texts go over the window that is searched for a string."""
-    scheme, inner = sequence(first, rest), pretokenization_of(rest)
+    scheme, inner = before(STRINGS[first], rest), pretokenization_of(rest)
     assert isinstance(scheme.scanner, AddedScanner)
     text = "".join(parts) * times
     expected = [0]
@@ -53,35 +52,45 @@ def test_strings_are_isolated_before_another_scanner(
 
 @given(st.lists(PIECES.map(str.encode) | st.binary(max_size=3), max_size=12).map(b"".join))
 def test_strings_are_isolated_in_any_bytes(text: bytes) -> None:
-    for first in STRINGS:
-        scheme = sequence(first, "gpt2")
+    for strings in (STRINGS["runs"], STRINGS["words"]):
+        scheme = before(strings, "gpt2")
         assert scheme.boundaries(text).tolist() == twin.boundaries(scheme.splits, text)
 
 
 def test_a_text_without_settled_places_is_searched_further() -> None:
-    scheme = sequence("  |the", "gpt2")
+    scheme = before(["  ", "the"], "gpt2")
     for text in ("a" * 20_000, "a" * 20_000 + "  b", ("b" * 5000 + "the") * 3):
         data = text.encode()
         pieces = [data[start:end].decode() for start, end in pairwise(scheme.boundaries(data).tolist())]
         assert pieces == twin.isolated(["  ", "the"], text)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "strings"),
-    [
-        ("ab|a|[cd]", ["ab", "a", "c", "d"]),
-        ("x{1,3}", ["xxx", "xx", "x"]),
-        ("a(?:b|c)", ["ab", "ac"]),
-        *((one, None) for one in ("a|ab", "a+", "a??b", "a*+", r"\p{L}", "[a-b]{2}", "b(?=a)|c")),
-    ],
-)
-def test_strings_of_patterns(pattern: str, strings: list[str] | None) -> None:
-    """None where a pattern matches too many strings, or not the longest one first."""
-    assert strings_of(parsed(pattern)) == strings
+@given(st.lists(PIECES.map(str.encode) | st.binary(max_size=3), max_size=12).map(b"".join))
+def test_strings_are_isolated_before_functions(text: bytes) -> None:
+    """A pre-tokenization without a scanner has the same boundaries as one with a scanner."""
+    for strings in STRINGS.values():
+        scheme = before(strings, "gpt2")
+        searched = _between(tuple(strings), pretokenization_of("gpt2").boundaries)
+        assert scheme.boundaries(text).tolist() == searched(text).tolist()
+    assert before(["the"], by(r"(?<=a)b|[^b]+|b")).scanner is None
 
 
-def test_strings_that_the_other_steps_split_stay_with_the_functions() -> None:
-    assert not isinstance(sequence(r"a\ b|\ {2,24}", "gpt2").scanner, AddedScanner)
+def test_strings_that_the_others_split_have_no_patterns() -> None:
+    """No sequence of regular expressions keeps them whole."""
+    assert before(["a b"], "gpt2").splits is None
+    assert before(["  ", " a"], "gpt2").splits == (r"\ \ |\ a", *pretokenization_of("gpt2").splits)
+    for strings in (["a", "a"], [""], []):
+        with pytest.raises(TokbenchError, match=r"^pretokenization \(added_tokens\): tokens"):
+            before(strings, "gpt2")
+    with pytest.raises(TokbenchError, match="has added tokens itself; put all of them here"):
+        before(["a"], {"method": "added_tokens", "tokens": ["b"], "others": "gpt2"})
+
+
+def test_a_label_has_the_number_of_many_strings() -> None:
+    assert before(["a", "b"], "gpt2").label == "added_tokens (tokens a, b, others gpt2)"
+    many, others = (before([f"{letter}{number}" for number in range(99)], "gpt2").label for letter in "ab")
+    assert many.startswith("added_tokens (tokens 99 (")
+    assert many != others
 
 
 def test_added_tokens_are_not_split() -> None:
@@ -89,7 +98,7 @@ def test_added_tokens_are_not_split() -> None:
     merges = np.array([(116, 104, 256), (256, 101, 257)], np.int32)
     added = np.array([token == b"  " for token in tokens])
     vocabulary = Vocabulary(tokens, merges=merges, added=added)
-    tokenizer = Tokenizer(vocabulary, {"method": "sequence", "steps": [by(" {2}"), "gpt2"]}, "merge")
+    tokenizer = Tokenizer(vocabulary, before(["  "], "gpt2"), "merge")
     assert tokenizer.tokenize("the  the   a") == ["the", "  ", "the", "  ", " ", "a"]
     assert Tokenizer(Vocabulary(tokens, merges=merges), "gpt2", "merge").tokenize("   a") == [" ", " ", " ", "a"]
     assert twin.added(b"  ", {b"  "}, lambda text: [text[:1]]) == [b"  "]

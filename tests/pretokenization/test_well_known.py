@@ -34,7 +34,7 @@ from tokbench.tokenizer import Tokenizer
 
 NAMES = [
     *("cl100k", "deepseek_v3", "kimi_k2", "llama3", "nanochat", "o200k", "qwen2", "superbpe_1", "superbpe_2"),
-    "tekken",
+    *("qwen3_5", "tekken"),
 ]
 
 
@@ -54,6 +54,7 @@ VECTOR = "I'LL pay 12345 now!!\n\n  ok"
         ("cl100k", "I|'LL| pay| |123|45| now|!!\n\n| | ok"),
         ("llama3", "I|'LL| pay| |123|45| now|!!\n\n| | ok"),
         ("qwen2", "I|'LL| pay| |1|2|3|4|5| now|!!\n\n| | ok"),
+        ("qwen3_5", "I|'LL| pay| |1|2|3|4|5| now|!!\n\n| | ok"),
         ("o200k", "I'LL| pay| |123|45| now|!!\n\n| | ok"),
         ("kimi_k2", "I'LL| pay| |123|45| now|!!\n\n| | ok"),
         ("nanochat", "I|'LL| pay| |12|34|5| now|!!\n\n| | ok"),

@@ -174,6 +174,7 @@ def by_merges(pairs: list[tuple[int, int]]) -> Vocabulary:
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "regex": {"pattern": r"\p{L}+(?=\p{N})|[^\s\p{L}]{1,4}|\s\p{Ll}*"},
+    "added_tokens": {"tokens": ["the", "thes", "  ", "\u00e9"], "others": "gpt2"},
     "sequence": {"steps": ["gpt2", {"method": "digits", "group": 2}, "scripts"]},
 }
 EVERY = [pretokenization_of({"method": name, **OPTIONS.get(name, {})}).text for name in schemes]

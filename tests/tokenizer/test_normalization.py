@@ -102,5 +102,7 @@ def test_bytes_per_token_divide_by_the_original_text() -> None:
 
 
 def test_unknown_steps_are_rejected() -> None:
-    with pytest.raises(TokbenchError, match=r"normalization: 'nfkc' is not a step \(nfc, metaspace, space, missing_"):
+    with pytest.raises(
+        TokbenchError, match=r"normalization: 'nfkc' is not a step \(nfc, nfc_between, metaspace, space, missing_"
+    ):
         Normalization(["nfkc"])

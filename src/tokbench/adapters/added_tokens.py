@@ -5,7 +5,7 @@ normalized, special ones among them, are searched first, then the others in the 
 be a word of its own, and may include the whitespace before or after it.
 
 For other libraries, tokens are named by their printable spelling, special ids by their names. The end of text is the
-token that the files name, or one with a known name.
+token that the files name, or a special token with a known name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -236,4 +236,4 @@ def _named(names: Mapping[str, int], found: ParsedTokenizer, chosen: str | None)
             return name, source, skipped
         quoted = f"the id {token}" if isinstance(token, int) else f"'{shortened(token)}'"
         skipped.append(f"{source} is ignored: {quoted} is no special or added token")
-    return next((name for name in KNOWN if name in names), None), "its name", skipped
+    return next((name for name in KNOWN if names.get(name, -1) not in {-1, *found.ordinary}), None), "its name", skipped

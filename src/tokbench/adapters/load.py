@@ -55,7 +55,8 @@ def load(
         form: format of the file, as in ``tokbench import --from``. Default: detected from its content.
         pattern: pre-tokenizer name or regular expression, for files that do not contain one.
         segmentation: segmentation instead of the format's.
-        added: which added tokens are tokens: ``"words"`` (default), ``"text"`` (none) or ``"tokens"`` (all).
+        added: which added tokens are tokens: all but special ones (``"words"``, default), none (``"text"``) or all
+            (``"tokens"``).
         special_tokens: special tokens of a file of ranks, with their ids.
         end_of_text: the token that ends a text. Default: that of the folder's settings, otherwise a well-known name.
         name: name in tables. Default: the tokenizer's own name, or that of the file.

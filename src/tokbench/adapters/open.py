@@ -95,7 +95,7 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--added",
             type=click.Choice(ADDED),
-            help="Added tokens to recognise in texts: words and whitespace (default), none (text), or all (tokens).",
+            help="Added tokens to recognise in texts: all but special ones (words, default), none (text) or all.",
         ),
         click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL),
     )

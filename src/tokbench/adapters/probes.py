@@ -5,12 +5,12 @@ libraries differ in their version of Unicode.
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import product
+from itertools import islice, product
 
 BLOCK = 64
-"""Number of characters tested in one text."""
+"""Number of characters or names tested in one text."""
 LAST = 0x1FFFF
 """Last code point that is tested systematically; beyond it are rare ideographs (sampled), tags and private
 characters."""
@@ -75,6 +75,13 @@ def _texts() -> Iterator[str]:
     known += map(chr, range(0x20000, 0x31300, 997))
     for start in range(0, len(known), BLOCK):
         yield "".join(f"{one}a {one}{one}1" for one in known[start : start + BLOCK])
+
+
+def texts_with(names: Iterable[str]) -> Iterator[bytes]:
+    """Yield texts in which every name occurs: within a word, between spaces, twice in a row and in a line."""
+    contexts = (f"a{name}b {name} {name}{name}\n{name}1" for name in names)
+    while group := "".join(islice(contexts, BLOCK)):
+        yield group.encode("utf-8", "surrogatepass")
 
 
 def lines() -> Iterator[str]:

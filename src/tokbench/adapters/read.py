@@ -27,10 +27,11 @@ from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.libraries.python import source_of
 from tokbench.adapters.libraries.python_functions import PythonTokenizer
 from tokbench.adapters.loss import FirstDifference, Loss, first_difference, loss_of
-from tokbench.adapters.probes import probes
+from tokbench.adapters.probes import probes, texts_with
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.io.text_files import first_line
 from tokbench.options import Options
+from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import access_texts
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.roundtrip import readable
@@ -254,10 +255,17 @@ def _held_against(
         others = differing(found.native, found.library)
     except NotNativeError as error:
         return replace(found, native=None, reason=str(error)), ""
-    splits = tokenizer.scheme.splits
+    between = getattr(tokenizer.scheme.options, "others", None)  # Of added tokens, which have texts of their own.
+    splits = (tokenizer.scheme if between is None else pretokenization_of(between)).splits
     derived = [] if not splits else [text.encode() for text in access_texts(splits, others.codes)]
+    named = [name.decode("utf-8", "ignore") for name in {**found.special, **found.added}.values()]
     compared = {}
-    for what, given in (("probes", probes()), ("texts made from its pattern", derived), ("documents", texts or ())):
+    for what, given in (
+        ("probes", probes()),
+        ("texts made from its pattern", derived),
+        ("texts with its added tokens", texts_with(named)),
+        ("documents", texts or ()),
+    ):
         equal = first_difference(tokenizer, library, given)
         if isinstance(equal, FirstDifference):
             return replace(

@@ -93,6 +93,8 @@ class ContentPath(OfContent, click.Path):
         self.kinds = kinds
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if not self.file_okay and os.path.isfile(value):
+            raise TokbenchError(f"{value}: a file, and a {self.what} is expected here; name the folder")
         path = super().convert(value, parameter, context)
         self.reject_other(os.fsdecode(path))
         return path

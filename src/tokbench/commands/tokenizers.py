@@ -258,7 +258,7 @@ def _say_left_out(pretokens: "PretokenCounts", longest: int) -> None:
     type=click.Choice(ADDED),
     default="words",
     show_default=True,
-    help="Added tokens to recognise in texts: words and whitespace, none (text), or all (tokens).",
+    help="Added tokens to recognise in texts: all but special ones (words), none (text), or all (tokens).",
 )
 @click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL)
 @click.option(
@@ -354,7 +354,9 @@ def _detected(path: str, revision: str | None) -> str:
 def _end_line(tokenizer: "Tokenizer", end: dict[str, Any] | None) -> str:
     """Return the message about the end-of-text token."""
     if end is None:
-        return f"end of text: id {tokenizer.end_of_text}, after all others, as the file names none"
+        return (
+            f"end of text: id {tokenizer.end_of_text}, after all others, as the file names none; --end-of-text names it"
+        )
     return f"end of text: '{shortened(end['token'])}', id {end['id']}, by {end['source']}"
 
 

@@ -266,7 +266,7 @@ def _is_object(line: bytes) -> bool:
 
 def _sample(head: bytes) -> list[bytes]:
     """Return the first complete lines that are not blank, without their ends."""
-    lines = head.split(b"\n")
+    lines = head.removeprefix(codecs.BOM_UTF8).split(b"\n")
     lines = lines[: min(LINES, len(lines) - (len(head) == HEAD))]
     return [line.removesuffix(b"\r") for line in lines if line.strip()]
 
@@ -295,7 +295,7 @@ def _are_words(lines: list[bytes]) -> bool:
 
 def form_of_lines(content: bytes) -> str | None:
     """Return the form that all of the first lines may have: a token and its rank, a token, or two parts of one."""
-    lines = [line.removesuffix(b"\r") for line in content.split(b"\n", LINES)[:LINES]]
+    lines = [line.removesuffix(b"\r") for line in content.removeprefix(codecs.BOM_UTF8).split(b"\n", LINES)[:LINES]]
     lines = [line for line in lines if line.strip()]
     if lines and lines[0].startswith(MERGES_HEAD.encode()):
         return "merges"

@@ -229,6 +229,10 @@ def _canonical(setting: Mapping[str, Any]) -> str:
     return json.dumps(setting, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+LISTED = 8
+"""Values of a list that a label shows; of a longer list it has the number, and a checksum that differs for others."""
+
+
 def _label(value: Any) -> str:
     """Return a setting, or a value in it, on one line."""
     if isinstance(value, Mapping):
@@ -236,6 +240,8 @@ def _label(value: Any) -> str:
             f"{key.replace('_', ' ')} {_label(inner)}" for key, inner in value.items() if key != "method"
         )
         return f"{value['method']} ({message})" if "method" in value else message
+    if isinstance(value, list | tuple) and len(value) > LISTED:
+        return f"{len(value):,} ({hashlib.sha256(json.dumps(value).encode()).hexdigest()[:6]})"
     if isinstance(value, list | tuple):
         return ", ".join(map(_label, value))
     return on_one_line(str(value))

@@ -53,10 +53,8 @@ def sequence(options: SequenceOptions) -> Cut:
 
 def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
     """Return one scanner for all steps if possible, else a scanner for the first steps and functions."""
-    from tokbench.pretokenization.patterns.cut import cut_after_strings, cut_by_scanner
+    from tokbench.pretokenization.patterns.cut import cut_by_scanner
 
-    if splits and (cut := cut_after_strings(splits)) is not None:
-        return cut
     compiled = list(takewhile(lambda step: step.scanner is not None and step.splits is not None, steps))
     first, done = None, 0
     for count in range(len(compiled), 0, -1):

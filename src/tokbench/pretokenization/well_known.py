@@ -16,6 +16,10 @@ QWEN2 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+QWEN3_5 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 O200K = (
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -85,6 +89,12 @@ def llama3(options: object) -> Cut:
 def qwen2(options: object) -> Cut:
     """Qwen and Qwen 2 (the code next to their rank file): as cl100k, but every digit is one pre-token."""
     return _cut(QWEN2)
+
+
+@pretokenization("qwen3_5", pattern=QWEN3_5, chosen=True, cites=("qwen2026",))
+def qwen3_5(options: object) -> Cut:
+    """Qwen 3.5 and 3.6 (their class in transformers): as qwen2, but marks belong to the letters before them."""
+    return _cut(QWEN3_5)
 
 
 @pretokenization("deepseek_v3", pattern=DEEPSEEK_V3, chosen=True, cites=("deepseek2024",))

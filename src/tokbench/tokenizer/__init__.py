@@ -7,6 +7,7 @@ normalise texts first; decoding then returns the normalised text.
 
 import importlib
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -102,7 +103,8 @@ class Tokenizer:
         self._options = method.defaults() if options is None else options
         self.name = name
         self.origin = origin or {}
-        self.normalization = Normalization(normalization)
+        flags = [] if vocabulary.added is None else vocabulary.added.tolist()
+        self.normalization = Normalization(normalization, compress(vocabulary.tokens, flags))
         self._segmenter: Segmenter = with_added_tokens(
             method.function(vocabulary, self._options), vocabulary, segmentation
         )

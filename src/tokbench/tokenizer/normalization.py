@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from operator import add
@@ -25,8 +26,9 @@ from tokbench.errors import TokbenchError
 if TYPE_CHECKING:
     from tokbench.pretokens import PretokenCounts
 
-Step = Literal["nfc", "metaspace", "space", "missing_space"]
-"""``nfc``: see the module. ``metaspace``: U+2581, which spells a space in tokens of SentencePiece, becomes a space.
+Step = Literal["nfc", "nfc_between", "metaspace", "space", "missing_space"]
+"""``nfc``: see the module. ``nfc_between``: the same for each part of a text between added tokens. ``metaspace``:
+U+2581, which spells a space in tokens of SentencePiece, becomes a space.
 ``space``: a space before a text that is not empty. ``missing_space``: the same, unless the text begins with a space."""
 STEPS: tuple[Step, ...] = get_args(Step)
 SPACE = b" "
@@ -47,16 +49,19 @@ class Normalization:
 
     Args:
         steps: Names of the steps, in order.
+        added: Added tokens of the vocabulary, which ``nfc_between`` leaves as they are (default: none).
 
     Raises:
         TokbenchError: There is no such step.
     """
 
-    def __init__(self, steps: Sequence[str] = ()) -> None:
+    def __init__(self, steps: Sequence[str] = (), added: Iterable[bytes] = ()) -> None:
         for step in steps:
             if step not in STEPS:
                 raise TokbenchError(f"normalization: '{step}' is not a step ({', '.join(STEPS)})")
         self.steps = cast(tuple[Step, ...], tuple(steps))
+        longest = sorted(added, key=len, reverse=True) if "nfc_between" in steps else []
+        self._added = re.compile(b"(" + b"|".join(map(re.escape, longest)) + b")") if longest else None
 
     def __bool__(self) -> bool:
         """Return whether there are steps."""
@@ -64,9 +69,22 @@ class Normalization:
 
     def __call__(self, text: bytes) -> bytes:
         """Return the normalised text. Bytes that are not UTF-8 stay."""
+        return self._stages(text)[-1]
+
+    def _stages(self, text: bytes) -> list[bytes]:
+        """Return a text before all steps and after each of them."""
+        texts = [text]
         for step in self.steps:
-            text = FUNCTIONS[step](text)
-        return text
+            if step == "nfc_between":
+                texts.append(b"".join(part if kept else nfc(part) for part, kept in self._split(texts[-1])))
+            else:
+                texts.append(FUNCTIONS[step](texts[-1]))
+        return texts
+
+    def _split(self, text: bytes) -> Iterator[tuple[bytes, bool]]:
+        """Yield the parts of a text, and whether each is an added token that normalization leaves as it is."""
+        parts = [text] if self._added is None else self._added.split(text)
+        return ((part, bool(number % 2)) for number, part in enumerate(parts) if part)
 
     @property
     def prefix(self) -> bool:
@@ -75,7 +93,9 @@ class Normalization:
 
     def inside(self, text: bytes) -> bytes:
         """Return a part of a text as normalised, without a space before it."""
-        return Normalization([step for step in self.steps if step not in ("space", "missing_space")])(text)
+        unspaced = copy(self)
+        unspaced.steps = tuple(step for step in self.steps if step not in ("space", "missing_space"))
+        return unspaced(text)
 
     def restored(self, text: bytes) -> bytes:
         """Return a decoded text without the space that was added before it."""
@@ -86,9 +106,13 @@ class Normalization:
 
         Spaces that are added before the text are left out.
         """
-        for match in _clusters().finditer(text):
-            part = self.inside(match[0].encode("utf-8", "surrogatepass"))
-            yield part.decode("utf-8", "surrogatepass"), *match.span()
+        start = 0
+        for part, kept in self._split(text.encode("utf-8", "surrogatepass")):
+            given = part.decode("utf-8", "surrogatepass")
+            for piece in [given] if kept else _clusters().findall(given):
+                inside = self.inside(piece.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+                yield inside, start, start + len(piece)
+                start += len(piece)
 
     def origins(self, text: bytes, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the places in a text of places in the normalised text.
@@ -99,13 +123,16 @@ class Normalization:
             text: The text before normalization.
             places: int64 [n], ascending offsets in the bytes of the normalised text.
         """
-        texts = [text]
-        for step in self.steps:
-            texts.append(FUNCTIONS[step](texts[-1]))
+        texts = self._stages(text)
         for step, before, after in reversed([*zip(self.steps, texts, texts[1:], strict=False)]):
             if before != after:
-                places = _traced(PARTS[step](before, after), places)
+                parts = self._parts_between(before) if step == "nfc_between" else PARTS[step](before, after)
+                places = _traced(parts, places)
         return places
+
+    def _parts_between(self, before: bytes) -> Iterator[tuple[int, int]]:
+        for part, kept in self._split(before):
+            yield from [(len(part), len(part))] if kept else _parts_of_nfc(part, b"")
 
 
 class NormalisedTexts:
@@ -160,7 +187,7 @@ def _spaced_if_missing(text: bytes) -> bytes:
     return text if text.startswith(SPACE) else _spaced(text)
 
 
-FUNCTIONS: dict[Step, Callable[[bytes], bytes]] = {
+FUNCTIONS: Mapping[str, Callable[[bytes], bytes]] = {
     "nfc": nfc,
     "metaspace": lambda text: text.replace(MARK, SPACE),
     "space": _spaced,
@@ -213,7 +240,7 @@ def _parts_of_space(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
     yield len(before), len(before)
 
 
-PARTS: dict[Step, Callable[[bytes, bytes], Iterable[tuple[int, int]]]] = {
+PARTS: Mapping[str, Callable[[bytes, bytes], Iterable[tuple[int, int]]]] = {
     "nfc": _parts_of_nfc,
     "metaspace": _parts_of_marks,
     "space": _parts_of_space,

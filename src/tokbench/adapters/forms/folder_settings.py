@@ -2,9 +2,8 @@
 
 The tokenizer's file has precedence. The settings add the tokens that it lacks, and name the end of text.
 
-For a ``tokenizer.json``, the module decides which added tokens the library recognises in a text. The library recognises
-all added tokens, and can skip only the special ones. An added token that should stay text is therefore marked as
-special, and special tokens are skipped.
+For a ``tokenizer.json``, the flag ``special`` of an added token decides whether the library recognises it in a text: it
+skips special tokens. Special tokens of white space only are recognised, too, as ordinary texts contain them.
 
 Ids are the library's, not the file's. The library ignores the id of an added token in the file: a token of the model
 keeps the model's id, any other token gets the next id that the library counts.
@@ -25,10 +24,6 @@ from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
 
 Choice = Literal["words", "text", "tokens"]
-MARK = re.compile(r"[<\[{|\uff5c].+", re.DOTALL)
-"""Spelling of a mark such as ``<|user|>``, ``[INST]`` or ``<unused7>``: it begins with a bracket or a bar."""
-BLANKS = re.compile("\u2581+")
-"""Spelling of spaces in a model without ``ByteLevel``: as an added token, it is text, as the model has the token."""
 BYTE = re.compile("<0x[0-9A-F]{2}>")
 """Name of a byte in models with byte fallback."""
 CONTEXTS = ("{}", "a{}", "{}a", "a {} a", "\n{}\n")
@@ -68,7 +63,12 @@ class AddedTokenSettings:
 
 
 def added_entries(entries: Sequence[Mapping[str, Any]], choice: Choice) -> list[Mapping[str, Any]]:
-    """Return the added tokens for the library: those that should stay text are marked as special.
+    """Return the added tokens for the library: those that should stay text are special, all others are not.
+
+    Args:
+        entries: The added tokens of the file.
+        choice: Which of them to recognise in a text: all but special ones (``words``), none (``text``), or all
+            (``tokens``). With ``words``, special tokens of white space only are recognised.
 
     Raises:
         ValueError: An entry has no content, or its id is out of range.
@@ -78,9 +78,8 @@ def added_entries(entries: Sequence[Mapping[str, Any]], choice: Choice) -> list[
         number, content = entry["id"], entry["content"]
         if not isinstance(content, str) or type(number) is not int or not 0 <= number < LARGEST_VOCABULARY:
             raise ValueError(f"added token {content!r:.40} has the id {number!r:.20}")
-        plain = MARK.fullmatch(content) or BLANKS.fullmatch(content)
-        word = choice == "tokens" or (choice == "words" and not entry.get("special") and not plain)
-        marked.append(entry if word else {**entry, "special": True})
+        stays_text = choice == "text" or (bool(entry.get("special")) and not content.isspace())
+        marked.append(entry if choice == "tokens" else {**entry, "special": stays_text})
     return marked
 
 
@@ -191,6 +190,11 @@ class FolderSettings:
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def ordinary(self) -> set[int]:
+        """Ids of the added tokens that are not special."""
+        return {entry["id"] for entry in self.added if not entry["special"]}
+
+    @property
     def kind(self) -> str:
         """Key of the class, see :mod:`tokbench.adapters.forms.folder_classes`; empty if no file has it."""
         return class_key(self.named)
@@ -289,12 +293,12 @@ def special_to_add(
                 f"{place}: the added token {quoted} of {settings.source} cannot be cut out of texts by the library of "
                 "this file; choose --added words or --added text"
             )
-        if choice == "words" and not entry["special"] and not MARK.fullmatch(entry["content"]):
+        if choice == "words" and not entry["special"]:
             words.append(quoted)
         more[number] = name
     notes = {
         f"added tokens of {settings.source} that have another id or name in the tokenizer, which is kept": others,
-        f"added tokens of {settings.source} that are words and stay text, as the library cannot cut them out": words,
+        f"added tokens of {settings.source} that stay text, as the library cannot cut them out": words,
     }
     return more, [f"{what}: {len(which):,} (first: {which[0]})" for what, which in notes.items() if which]
 

@@ -1,4 +1,4 @@
-"""Added tokens that Tokbench's phases recognise in a text: a first step of pre-tokenization isolates them.
+"""Added tokens that Tokbench's phases recognise in a text: pre-tokenization isolates them.
 
 ``tokenizers`` cuts added tokens out of a text before pre-tokenization, leftmost first, the longest of those. So the
 rest of the text never contains one, and no token that contains one is ever used for it. Such tokens become special ids.
@@ -9,9 +9,8 @@ from typing import Any
 
 from tokbench.adapters.forms import NotNativeError
 from tokbench.adapters.forms.folder_settings import AddedTokenSettings
-from tokbench.adapters.forms.patterns import ONIGURUMA, TranslatedPattern, translated
 from tokbench.errors import shortened
-from tokbench.pretokenization.patterns.parse import MOST_REPEATED
+from tokbench.tokenizer.normalization import nfc
 
 FLAGS = {
     "single_word": "is a token only as a word of its own",
@@ -21,15 +20,23 @@ FLAGS = {
 """Flags of added tokens that are not native, with their meanings."""
 INERT = frozenset("\t\n\v\f\r 0123456789")
 """Characters that canonical normalization neither changes nor makes, and that it composes with no other."""
+NOT_MADE = frozenset(map(chr, range(128))) - {";", "`", "K"}
+"""Characters that canonical normalization makes of no others. It makes the three of U+037E, U+1FEF and U+212A."""
 
 
-def kept_tokens(entries: Sequence[Mapping[str, Any]], added: AddedTokenSettings, normalised: bool) -> dict[bytes, int]:
+def kept_tokens(
+    entries: Sequence[Mapping[str, Any]], added: AddedTokenSettings, normalised: bool
+) -> tuple[dict[bytes, int], bool]:
     """Return the added tokens that are recognised in a text, with their ids.
 
     Args:
         entries: Added tokens of the file.
         added: The same tokens by the ids of the library.
-        normalised: Whether the text is normalised.
+        normalised: Whether the text is normalised (NFC).
+
+    Returns:
+        The tokens, and whether only the text between them is normalised. That is so for tokens with the flag
+        ``normalized`` false. Normalization must not make such a token; of ASCII, :data:`NOT_MADE` has the characters.
 
     Raises:
         NotNativeError: A token has a flag or a content that cannot be reproduced exactly.
@@ -43,14 +50,19 @@ def kept_tokens(entries: Sequence[Mapping[str, Any]], added: AddedTokenSettings,
                 raise NotNativeError(f"{quoted} {meaning} ({flag})")
         if not entry["content"]:
             raise NotNativeError("an added token is empty")
-        if normalised and not set(entry["content"]) <= INERT:
-            raise NotNativeError(f"{quoted} is cut out of a text that is normalised")
-    if len({bool(entry.get("normalized", not entry.get("special"))) for entry in kept}) > 1:
+    later = {entry["content"] for entry in kept if entry.get("normalized", not entry.get("special"))}
+    first = contents.keys() - later
+    if first and later and (normalised or _hides(later, first)):
         raise NotNativeError("some added tokens are cut out of a text before others")
+    between = normalised and any(set(content) - INERT for content in first)
+    for content in contents if normalised else ():
+        data = content.encode()
+        if nfc(data) != data or (between and set(content) - NOT_MADE):
+            raise NotNativeError(f"the added token '{shortened(content)}' is cut out of a text that is normalised")
     others = [entry["content"] for entry in entries if entry["content"] not in contents]
     if (overlap := _overlapping(contents, others)) is not None:
         raise NotNativeError(f"the added token '{shortened(overlap)}' overlaps a special token")
-    return {content.encode(): number for content, number in contents.items()}
+    return {content.encode(): number for content, number in contents.items()}, between
 
 
 def _overlapping(contents: Iterable[str], others: Iterable[str]) -> str | None:
@@ -66,26 +78,23 @@ def _overlapping(contents: Iterable[str], others: Iterable[str]) -> str | None:
     return None
 
 
+def _hides(later: Iterable[str], first: Iterable[str]) -> bool:
+    """Return whether a search for all strings may find one of ``later`` where a first search finds one of ``first``."""
+    first = frozenset(first)
+    starts = {one[:size] for one in first for size in range(1, len(one) + 1)}
+    return any(
+        not first.isdisjoint(_parts(one)) or any(one[size:] in starts for size in range(1, len(one))) for one in later
+    )
+
+
 def _parts(text: str) -> Iterator[str]:
     return (text[start:end] for start in range(len(text)) for end in range(start + 1, len(text) + 1))
 
 
-def kept_pattern(contents: Iterable[str]) -> TranslatedPattern:
-    """Return the pattern that matches added tokens, the longest first; runs of one character are a repetition."""
-    import regex
-
-    longest = sorted(contents, key=len, reverse=True)
-    runs: dict[str, list[int]] = {}
-    for content in longest:
-        runs.setdefault(content[0], []).append(len(content) if len(set(content)) == 1 else 0)
-    parts = []
-    for sign, sizes in runs.items():
-        spelt = regex.escape(sign, special_only=True)
-        if sizes == [*range(sizes[0], sizes[-1] - 1, -1)] and sizes[-1] > 0 and sizes[0] <= MOST_REPEATED:
-            parts.append(f"{spelt}{{{sizes[-1]},{sizes[0]}}}" if sizes[0] > 1 else spelt)
-        else:
-            parts += [regex.escape(one, special_only=True) for one in longest if one[0] == sign]
-    return translated("|".join(parts), ONIGURUMA)
+def with_added_tokens(setting: str | dict[str, Any], contents: Iterable[bytes]) -> str | dict[str, Any]:
+    """Return the setting of a pre-tokenization that isolates added tokens first; the same one if there are none."""
+    tokens = [content.decode() for content in contents]
+    return {"method": "added_tokens", "tokens": tokens, "others": setting} if tokens else setting
 
 
 def containing(contents: Iterable[bytes]) -> Callable[[bytes], bool]:

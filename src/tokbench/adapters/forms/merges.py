@@ -3,12 +3,13 @@
 In a folder, the tokenizer class decides the pattern, the normalizer and the mark of the end of a word.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.forms import REMEDY, ParsedTokenizer, ReadOptions, named_file, read_bounded
 from tokbench.adapters.forms.folder_classes import LEVEL, MERGES, MergesClass
-from tokbench.adapters.forms.folder_settings import MARK, FolderSettings, flag_of, tokens_to_add
+from tokbench.adapters.forms.folder_settings import FolderSettings, flag_of, tokens_to_add
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.errors import TokbenchError
@@ -16,6 +17,10 @@ from tokbench.io.compression import plain_name
 from tokbench.io.contents import MERGES_HEAD
 from tokbench.io.json import parse_json
 from tokbench.tokenizer.hugging_face import CHARACTERS
+
+MARK = re.compile(r"[<\[{|\uff5c].+", re.DOTALL)
+"""Spelling of a special token such as ``<|user|>`` or ``[INST]`` in a ``vocab.json``, which has no flags: it begins
+with a bracket or a bar."""
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
@@ -68,7 +73,7 @@ def _rules(path: Path, options: ReadOptions, settings: FolderSettings) -> Merges
 def _merges(path: Path) -> dict[int, tuple[str, str]]:
     """Return the merges of a file, by line number."""
     try:
-        lines = read_bounded(path).decode().split("\n")
+        lines = read_bounded(path).decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise TokbenchError(f"{path}: not UTF-8 (byte {error.start}); {REMEDY}") from None
     found = {}
@@ -114,9 +119,12 @@ def _as_tokenizer_json(
     options: ReadOptions,
     settings: FolderSettings,
 ) -> dict[str, Any]:
-    """Return the form of ``tokenizers``; marks such as ``<|endoftext|>`` are added tokens, as no merge makes them."""
-    made = {left + right for left, right in merges}
-    marks = [token for token in ids if MARK.fullmatch(token) and token not in made]
+    """Return the form of ``tokenizers``; marks such as ``<|endoftext|>`` are special tokens, as no merge makes them.
+
+    Added tokens of the settings are left to those, which have their flags.
+    """
+    known = {left + right for left, right in merges} | {entry["content"] for entry in settings.added}
+    marks = [token for token in ids if MARK.fullmatch(token) and token not in known]
     model: dict[str, Any] = {"type": "BPE", "vocab": ids, "merges": [list(pair) for pair in merges]}
     if rules.suffix:
         unknown = settings.names.get("unk_token", rules.unknown)

@@ -201,6 +201,7 @@ ALSO = {
     "olmo": "gpt2",
     "olmo2": "cl100k",
     "qwen": "qwen2",
+    "qwen3_6": "qwen3_5",
     "kimi": "kimi_k2",
 }
 """Encodings and models whose pre-tokenization is a scheme of another name."""

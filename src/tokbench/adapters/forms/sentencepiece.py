@@ -25,7 +25,7 @@ from tokbench.adapters.forms import (
 )
 from tokbench.adapters.forms.character_bpe import BLANK, CharacterTokens, cut_between
 from tokbench.adapters.forms.folder_classes import BY_NAME, CHANGES, SENTENCEPIECE, ids_by_name, runs_of
-from tokbench.adapters.forms.folder_settings import MARK, End, FolderSettings, special_to_add
+from tokbench.adapters.forms.folder_settings import End, FolderSettings, special_to_add
 from tokbench.adapters.libraries import told
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.compression import plain_name
@@ -122,7 +122,7 @@ def model_class(place: str) -> Any:
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """Parse a model; control tokens in a text are plain text, and so are user-defined symbols that are marks.
+    """Parse a model; control tokens in a text are plain text, user-defined symbols are tokens.
 
     Raises:
         TokbenchError: the file is damaged, or a package is missing.
@@ -137,15 +137,17 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     kinds = [piece.type for piece in model.pieces]
     special = {number: names[number] for number, kind in enumerate(kinds) if kind in (CONTROL, UNUSED)}
     tokens = sum(kind in (NORMAL, USER_DEFINED, BYTE) for kind in kinds)
+    user_defined = [number for number, kind in enumerate(kinds) if kind == USER_DEFINED]
     symbols: dict[int, bytes] = {}
-    for number, name in ((number, names[number]) for number, kind in enumerate(kinds) if kind == USER_DEFINED):
-        if options.added == "text" or (options.added == "words" and MARK.fullmatch(name.decode())):
+    for number in user_defined:
+        name = names[number]
+        if options.added == "text":
             model.pieces[number].type = CONTROL
             special[number] = name
             tokens -= 1
         else:
             symbols[number] = name
-    if len(symbols) < kinds.count(USER_DEFINED):
+    if len(symbols) < len(user_defined):
         content = model.SerializeToString()
     sentences = [marks_told(len(special), "control")] if special else []
     sentences += [f"{len(symbols):,} symbols of the user's are cut out of texts first"] if symbols else []
@@ -181,6 +183,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         settings={"runs": runs_of(ids)} if source else {},
         special=special,
         added=symbols,
+        ordinary={*(ids[number] for number in user_defined), *settings.ordinary},
         ends=[*settings.ends, *own],
         tokens=tokens - without,
         ids=max([*ids, *special]) + 1,

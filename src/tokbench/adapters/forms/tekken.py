@@ -63,6 +63,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         content=b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()),
         settings={"pattern": expression, "shift": shift},
         special=special,
+        ordinary=settings.ordinary,
         ends=settings.ends,
         tokens=len(ranks),
         ids=max([size - 1, *more]) + 1,

@@ -18,7 +18,9 @@ from tokbench.adapters.forms.encodings import encoding_of, pattern_of_encoding, 
 from tokbench.adapters.forms.folder_settings import FolderSettings
 from tokbench.adapters.forms.patterns import Pattern, check_expression, named_pattern
 from tokbench.adapters.forms.ranks import Beside, beside, native_ranks, parse_ranks, read_beside
-from tokbench.errors import TokbenchError
+from tokbench.adapters.libraries import open_library
+from tokbench.adapters.probes import probes
+from tokbench.errors import TokbenchError, shortened
 
 GIVEN = "special tokens"
 LIBRARY = "tiktoken"
@@ -39,7 +41,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     content = read_bounded(path)
     ranks = parse_ranks(content, str(path))
     encoding = encoding_of(ranks, options.pattern)
-    pattern, of_pattern = _pattern(path, options, place, known, encoding)
+    pattern, of_pattern = _pattern(path, content, options, place, known, encoding)
     special, whose = _special(encoding, options, known, settings)
     check_apart(special, ranks, GIVEN)
     names = {number: name.encode() for name, number in sorted(special.items(), key=lambda one: one[1])}
@@ -86,11 +88,13 @@ def pattern_of_ranks(path: Path) -> str | None:
 
 
 def _pattern(
-    path: Path, options: ReadOptions, place: Path | None, known: Beside | None, encoding: str | None
+    path: Path, content: bytes, options: ReadOptions, place: Path | None, known: Beside | None, encoding: str | None
 ) -> tuple[Pattern, list[str]]:
     """Return the pattern, and a note if it is that of known ranks."""
     if options.pattern is not None:
-        return named_pattern(options.pattern, "--pattern", LIBRARY), []
+        pattern = named_pattern(options.pattern, "--pattern", LIBRARY)
+        _check_pattern(path, content, pattern, options.pattern, encoding)
+        return pattern, []
     if known is not None:
         check_expression(known.pattern, f"{place}: pat_str", LIBRARY)
         return Pattern(None, known.pattern), []
@@ -100,6 +104,26 @@ def _pattern(
     reason = f" (it is in the code of {code}, which is not run)" if code else ""
     raise TokbenchError(
         f"{path}: a file of ranks has no pre-tokenization pattern{reason}; name it, as in --pattern cl100k"
+    )
+
+
+def _check_pattern(path: Path, content: bytes, pattern: Pattern, given: str, encoding: str | None) -> None:
+    """Reject a pattern with which known ranks give other ids than with their own, on the probes.
+
+    Raises:
+        TokbenchError: it does; the message names the pattern of the ranks.
+    """
+    name = pattern_of_encoding(encoding)
+    own = None if name is None else named_pattern(name, "--pattern", LIBRARY).expression
+    if own is None or pattern.expression == own:
+        return
+    if pattern.expression is not None:
+        both = [open_library(LIBRARY, content, {"pattern": one}, str(path)) for one in (own, pattern.expression)]
+        if all(both[0].encode(text.decode()) == both[1].encode(text.decode()) for text in probes()):
+            return
+    raise TokbenchError(
+        f"{path}: --pattern {shortened(given)} is not that of {encoding}, which has these ranks, and gives other ids; "
+        f"leave --pattern out, or name {name}"
     )
 
 

@@ -1,7 +1,7 @@
 """``tokenizer.json`` of Hugging Face's ``tokenizers``, in Tokbench's three phases if its model works on bytes."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,11 @@ from tokbench.adapters.forms.folder_settings import (
     added_tokens,
     tokens_to_add,
 )
-from tokbench.adapters.forms.kept_tokens import containing, kept_pattern, kept_tokens
+from tokbench.adapters.forms.kept_tokens import containing, kept_tokens, with_added_tokens
 from tokbench.adapters.forms.patterns import ONIGURUMA, TranslatedPattern, native_setting, translated
 from tokbench.adapters.forms.sentencepiece import check_charsmaps
 from tokbench.adapters.libraries import open_library
-from tokbench.errors import TokbenchError, shortened
+from tokbench.errors import TokbenchError
 from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.pretokenization import pretokenization_of, schemes
@@ -45,6 +45,8 @@ LONGEST_WORD = 1 << 28
 """Characters above which WordPiece's longest word is no limit."""
 NORMALISED = {
     "nfc": "texts are normalised (NFC of Unicode 9.0, as in tokenizers), so texts in another form are not restored",
+    "nfc_between": "texts between added tokens are normalised (NFC of Unicode 9.0), so texts in another form are not "
+    "restored",
     "metaspace": "U+2581 in a text becomes a space, as in its library",
     "space": "a space is added before every text, and removed by decoding",
     "missing_space": "a space is added before every text that does not begin with one, and removed by decoding",
@@ -78,11 +80,8 @@ def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentat
     if added.kept and kind != "BPE":
         raise NotNativeError(f"{len(added.kept):,} added tokens are cut out of a text before it is cut into pre-tokens")
     translations = _translations(values.get("pre_tokenizer"))
-    kept = kept_tokens(values["added_tokens"], added, bool(steps))
-    if kept:
-        translations.insert(0, kept_pattern(content.decode() for content in kept))
-    setting = native_setting(translations)
-    _check_whole(kept, setting)
+    kept, between = kept_tokens(values["added_tokens"], added, bool(steps))
+    setting = with_added_tokens(native_setting(translations), kept)
     marks = _cut(model, {*added.special, model.get("unk_id")}, setting)
     if kind == "BPE":
         vocabulary, method = _merging(model, added, marks, kept, every=segmentation is not None)
@@ -94,21 +93,8 @@ def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentat
         segmentation or method,
         {part: ranges for one in translations for part, ranges in one.sets.items()},
         {step: ranges for one in translations for step, ranges in one.steps.items()},
-        ("nfc",) if steps else (),
+        () if not steps else ("nfc_between",) if between else ("nfc",),
     )
-
-
-def _check_whole(kept: Iterable[bytes], setting: str | Mapping[str, Any]) -> None:
-    """Check that pre-tokenization does not split an added token.
-
-    Raises:
-        NotNativeError: it splits one.
-    """
-    scheme = pretokenization_of(setting)
-    for content in kept:
-        if len(scheme.boundaries(content)) > 2:
-            quoted = shortened(content.decode())
-            raise NotNativeError(f"its pre-tokenization would split the added token '{quoted}', which is cut out first")
 
 
 def _translations(value: Mapping[str, Any] | None) -> list[TranslatedPattern]:
@@ -210,7 +196,7 @@ def _merging(
             raise NotNativeError(f"its tokens have a {key}")
     whole = bool(model.get("ignore_merges"))
     ids: dict[str, int] = model["vocab"]
-    pairs = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in model["merges"]]
+    pairs: list[Any] = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in model["merges"]]
     if len(set(pairs)) < len(pairs):  # Of equal pairs, the last one is used.
         pairs = list(dict.fromkeys(reversed(pairs)))[::-1]
     contains = containing(kept)
@@ -281,7 +267,7 @@ MODELS: dict[str, Any] = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": 
 
 def _spelt(
     ids: Mapping[str, int], left_out: set[str], added: AddedTokenSettings, kept: Mapping[bytes, int] | None = None
-) -> tuple[list[bytes], list[int], dict[str, dict[int, bytes]]]:
+) -> tuple[list[bytes], list[int], dict[str, Any]]:
     """Return tokens by id, their ids, and the ids that encoding never returns, see :func:`other_ids`."""
     if len(set(ids.values())) < len(ids):
         raise NotNativeError("some of its tokens have one id")
@@ -308,9 +294,7 @@ def _check_bytes(tokens: set[bytes]) -> None:
         raise NotNativeError(f"{len(missing)} of the 256 bytes are no tokens (first: {missing[0]:02x})")
 
 
-def _vocabulary(
-    tokens: Sequence[bytes], own: Sequence[int], others: Mapping[str, Mapping[int, bytes]], **more: Any
-) -> Vocabulary:
+def _vocabulary(tokens: Sequence[bytes], own: Sequence[int], others: Mapping[str, Any], **more: Any) -> Vocabulary:
     ids: NDArray[np.int32] = np.array(own, np.int32)
     return Vocabulary(tuple(tokens), ids=ids, **others, **more)
 
@@ -357,6 +341,7 @@ def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettin
         opened=opened,
         special=added.special,
         added={**added.kept, **added.given},
+        ordinary=[opened.id_of(entry["content"]) for entry in [*own, *more] if not entry.get("special")],
         ends=folder.ends,
         tokens=len({*ids.values(), *added.kept} - taken),
         ids=limit,

@@ -183,7 +183,7 @@ def detect_format(path: Path) -> str:
 
 def starts_as_merges(path: Path) -> bool:
     """Return whether a file begins with the first line of a merges.txt."""
-    return read_bounded(path).startswith(MERGES_HEAD.encode())
+    return read_bounded(path).removeprefix(codecs.BOM_UTF8).startswith(MERGES_HEAD.encode())
 
 
 def _of_json(content: bytes, path: Path) -> str | None:

@@ -40,7 +40,8 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         "strip_accents": flag_of(settings.options, "strip_accents", None),
         "lowercase": flag_of(settings.options, "do_lower_case", True),
     }
-    special = dict.fromkeys(token for token in (*marks, *settings.names.values()) if token in ids)
+    known = {entry["content"] for entry in settings.added}  # Their flags are in the settings.
+    special = dict.fromkeys(token for token in (*marks, *settings.names.values()) if token in ids.keys() - known)
     values: dict[str, Any] = {
         "version": "1.0",
         "added_tokens": [added_mark(token, ids[token]) for token in special],
@@ -69,7 +70,7 @@ def tokens_of(content: bytes, place: str) -> dict[str, int]:
         TokbenchError: the file is empty or not UTF-8.
     """
     try:
-        lines = content.decode().replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+        lines = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise TokbenchError(f"{place}: not UTF-8 (byte {error.start}); {REMEDY}") from None
     if lines == [""]:

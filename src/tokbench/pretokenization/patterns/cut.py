@@ -8,10 +8,9 @@ A compiled pattern is applied by a scanner, another one by a search.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from tokbench.errors import TokbenchError, shortened
@@ -77,41 +76,6 @@ def cut_by_scanner(*patterns: str) -> Cut | None:
     if scanner is None:
         return None
     return Cut(boundaries=partial(boundaries, scanner), splits=patterns, scanner=scanner)
-
-
-def cut_after_strings(patterns: Sequence[str]) -> Cut | None:
-    """Return a cut by patterns of which the first matches a few fixed strings and the others compile to a scanner.
-
-    None if all patterns compile to one scanner, if the others would split a string, or if the patterns are of another
-    kind.
-    """
-    import numpy as np
-
-    from tokbench.kernels.added import AddedScanner
-    from tokbench.kernels.trie import Trie
-    from tokbench.pretokenization.patterns.parse import LanguageError, parsed
-    from tokbench.pretokenization.patterns.scanner import compile_scanner
-    from tokbench.pretokenization.patterns.strings import strings_of
-
-    if compile_scanner(patterns) is not None:
-        return None
-    try:
-        strings = strings_of(parsed(patterns[0]))
-    except (LanguageError, RecursionError):
-        return None
-    others = compile_scanner(patterns[1:]) if len(patterns) > 1 else Scanner()
-    if strings is None or others is None:
-        return None
-    written = [string.encode() for string in strings]
-    if any(len(boundaries(others, string)) > 2 for string in written):
-        return None
-    data = np.frombuffer(b"".join(written), np.uint8)
-    joined = np.zeros(65536, np.uint8)
-    for string in written:
-        joined[[256 * left + right for left, right in pairwise(string)]] = 1
-    trie = Trie(data, np.cumsum([0, *map(len, written)], dtype=np.int64))
-    scanner = AddedScanner(trie, joined, others)
-    return Cut(boundaries=partial(boundaries, scanner), splits=tuple(patterns), scanner=scanner)
 
 
 Characters = Callable[[str], Iterable[int]]
