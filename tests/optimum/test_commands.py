@@ -15,7 +15,7 @@ from tokbench.commands import bounds as bound_command
 from tokbench.commands import bounds as check_command
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
-from tokbench.io.json import read_result
+from tokbench.io.json import read_result, write_result
 from tokbench.metric.usage import usage_of
 from tokbench.optimum.bound import search
 from tokbench.optimum.gap import LowerBound, gap_of
@@ -46,7 +46,7 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
         ("books", one, "gpt2", 270) for one in texts
     ]
     assert rows["unrounded"].to_list() == [found.unrounded for found in alone.values()]
-    (why := result.with_name("280.json")).write_text('{"bound": null, "reason": "too long", "size": 280}')
+    write_result(why := result.with_name("280.json"), {"bound": None, "reason": "too long", "size": 280})
     assert bounds_table([why]).select("bound", "gap", "reason").rows() == [(None, None, "too long")]
     vocabulary = constructions["bpe"].function(whole, 270, constructions["bpe"].options(), seed=0, threads=1)
     tokenizer = Tokenizer(vocabulary, "gpt2", "merge")
@@ -158,6 +158,7 @@ def test_a_long_pretoken_is_drawn_of_both_sides(tmp_path: Path) -> None:
     assert "3 pre-tokens of more than 256 bytes are left out, " in ran.stderr
     (plain, long) = (dict(one) for one in found)
     left_out = long.pop("left_out")
+    assert plain.pop("made_from") != long.pop("made_from")
     assert plain.pop("left_out") == {"pretokens": 0, "share": 0.0, "counts": {}}
     assert plain == long
     assert left_out == {"pretokens": 3, "share": 60_000 / both.total_bytes, "counts": {LONG.hex(): 3}}
