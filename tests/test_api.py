@@ -29,7 +29,7 @@ from tests.conftest import Tokbench as Command
 from tests.conftest import tool_of
 from tokbench import PretokenCounts, Tokenizer, Vocabulary
 from tokbench import count as tokbench_count
-from tokbench.api.comparison import Comparison
+from tokbench.api.comparison import SCHEMA, Comparison
 from tokbench.candidates.running_text import Documents
 from tokbench.construction import InitialRecipe, constructions
 from tokbench.corpus.text_files import read_files
@@ -175,63 +175,90 @@ def test_compare(counts: PretokenCounts) -> None:
     small, large = (tokbench.build("bpe", counts, size, name=f"bpe {size}") for size in (260, 300))
     held_out = ["the cat and the mat", "the cat sat on the mat", b"the hat \xff"]
     table = tokbench.compare([small, large], held_out)
-    assert table.columns == ["name", "size", "tokens", "bytes_per_token", "difference", "low", "high", "documents"]
+    assert table.columns == [
+        "name", "pretokenization", "size", "tokens", "bytes_per_token", "changed", "difference", "low", "high", "holm",
+        "verdict", "reason", "documents",
+    ]  # fmt: skip
     tokens = [sum(one.count(text) for text in held_out) for one in (small, large)]
     assert table["tokens"].to_list() == tokens
     assert table["bytes_per_token"].to_list() == [50 / number for number in tokens]
     assert table["difference"].to_list() == [None, tokens[1] / tokens[0] - 1]
     assert table["low"][1] <= table["difference"][1] <= table["high"][1] < 0
     assert table["documents"].to_list() == [3, 3]
-    assert tokbench.compare([small, large], held_out[0])["low"].to_list() == [None, None]
+    assert table["reason"].to_list() == [None, "not tested: different sizes, 260 and 278 tokens"]
+    alone = tokbench.compare([small, large], held_out[0])
+    assert alone["low"].to_list() == [None, None]
+    same = tokbench.compare([small, small], held_out)
+    assert same["name"].to_list() == ["bpe 260 (1)", "bpe 260 (2)"]
+    assert same["verdict"].to_list() == [None, "not tested"]
 
 
-def comparison(*rows: tuple[str, int | None, int, float | None, float | None, float | None]) -> Any:
-    names = ("name", "size", "tokens", "difference", "low", "high")
-    documents = 1 if rows[-1][-1] is None else 2
-    return Comparison([dict(zip(names, row, strict=True)) | {"documents": documents} for row in rows])
+def comparison(*rows: tuple[str, int, float | None, float | None, float | None, str | None, str | None]) -> Comparison:
+    names = ("name", "tokens", "difference", "low", "high", "verdict", "reason")
+    shared = {"size": 9, "pretokenization": "gpt2", "bytes_per_token": 4.0, "changed": 0, "holm": None, "documents": 8}
+    return Comparison([shared | dict(zip(names, row, strict=True)) for row in rows], schema=SCHEMA)
+
+
+BASELINE = ("a", 100, None, None, None, None, None)
 
 
 @pytest.mark.parametrize(
     ("others", "said"),
     [
-        ([("b", 9, 90, -0.1, -0.2, -0.05)], "b needs 10.0 % fewer tokens than a (95 % interval -20.0 % to -5.0 %)."),
         (
-            [("b", 9, 99, -0.01, -0.02, 0.0003)],
-            "b needs 1.0 % fewer tokens than a (95 % interval -2.0 % to +0.03 %: no significant difference).",
+            [("b", 90, -0.1, -0.2, -0.05, "better", None)],
+            "b needs 10.0 % fewer tokens than a (95 % interval −20.0 % to −5.0 %; 8 documents): significantly better.",
         ),
         (
-            [("b", 9, 110, 0.1, 0.05, 0.2)],
-            "a needs the fewest tokens; b needs 10.0 % more (95 % interval +5.0 % to +20.0 %).",
-        ),
-        ([("b", 9, 100, 0.0, None, None)], "b needs the same number of tokens as a (one document: no interval)."),
-        (
-            [("b", 8, 90, -0.1, None, None)],
-            "b needs 10.0 % fewer tokens than a (one document: no interval). Vocabulary sizes differ.",
+            [("b", 99, -0.01, -0.02, 0.001, "no significant difference", None)],
+            "b needs 1.0 % fewer tokens than a (95 % interval −2.0 % to +0.1 %; 8 documents): no significant "
+            "difference.",
         ),
         (
-            [("b", 9, 95, -0.05, -0.1, -0.01), ("c", None, 90, -0.1, -0.2, -0.05)],
-            "c needs 10.0 % fewer tokens than a (95 % interval -20.0 % to -5.0 %). "
-            "The interval is not corrected for 2 comparisons. A vocabulary size is not known.",
+            [("b", 110, 0.1, 0.05, 0.2, "worse", None)],
+            "b needs 10.0 % more tokens than a (95 % interval +5.0 % to +20.0 %; 8 documents): significantly worse.",
+        ),
+        (
+            [("b", 100, 0.0, None, None, "not tested", "not tested: 1 document; a verdict needs 6")],
+            "b needs the same number of tokens as a (no interval; 8 documents): "
+            "not tested: 1 document; a verdict needs 6.",
+        ),
+        (
+            [("b", 95, -0.05, -0.1, -0.01, "better", None), ("c", 90, -0.1, -0.2, -0.05, "better", None)],
+            "c needs 10.0 % fewer tokens than a (95 % interval −20.0 % to −5.0 %; 8 documents): significantly better.",
         ),
     ],
 )
 def test_the_best_of_a_comparison_in_a_sentence(others: list[Any], said: str) -> None:
-    table = comparison(("a", 9, 100, None, None, None), *others)
+    table = comparison(BASELINE, *others)
     assert table.baseline == "a"
     assert table.best() == said
     assert repr(table) == f"{table}\ndifference: to the tokens of a\n{said}"
     assert table._repr_html_().endswith(f"<p>difference: to the tokens of a<br>{said}</p>")
 
 
+def test_a_tokenizer_that_loses_text_is_not_the_best() -> None:
+    table = comparison(
+        BASELINE,
+        ("folds", 50, -0.5, -0.6, -0.4, "not tested", "not tested: folds does not restore all of the text"),
+        ("b", 95, -0.05, -0.1, -0.01, "better", None),
+    )
+    table = Comparison(table.with_columns(changed=pl.when(pl.col("name") == "folds").then(3).otherwise(0)))
+    assert table.best().startswith("b needs 5.0 % fewer tokens than a")
+    assert table.sentence("folds").endswith(": not tested: folds does not restore all of the text.")
+    with pytest.raises(TokbenchError, match="'d' has no difference in this table"):
+        table.sentence("d")
+
+
 def test_parts_of_a_comparison_have_no_sentence() -> None:
-    table = comparison(("a", 9, 100, None, None, None), ("b", 9, 90, -0.1, None, None))
+    table = comparison(BASELINE, ("b", 90, -0.1, None, None, "better", None))
     for part in (table[:1], table.drop("low")):
         assert isinstance(part, pl.DataFrame)
         assert repr(part) == str(part)
     with pytest.raises(TokbenchError, match="the table has no row of the baseline, or not all columns"):
         Comparison({"name": ["a"]}).best()
     with pytest.raises(TokbenchError, match="compare two or more tokenizers"):
-        comparison(("a", 9, 100, None, None, None)).best()
+        comparison(BASELINE).best()
 
 
 def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> None:

@@ -125,7 +125,8 @@ def test_ranks_are_drawn_where_something_differs() -> None:
     content = whole()
     [model, suite] = content.frames["comparisons"].select("model", "suite").row(0)
     assert "by rank and" in drawn(content)[f"accuracy-by-rank-{model}-{suite}"].caption
-    alike = altered(content, comparisons=content.frames["comparisons"].with_columns(holm=pl.lit(0.5)))
+    tests = content.frames["task_measure_comparisons"].with_columns(model=pl.lit(model), suite=pl.lit(suite))
+    alike = altered(content, task_measure_comparisons=tests.with_columns(verdict=pl.lit("no significant difference")))
     caption = drawn(alike)[f"accuracy-by-rank-{model}-{suite}"].caption
     assert "No ranks, because no difference is significant." in caption
     wide = content.frames["critical_differences"].with_columns(pl.col("critical_difference") * 100)

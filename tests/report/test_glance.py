@@ -12,6 +12,7 @@ from tests.support.small_report import (
     VARIANTS,
     accuracy,
     altered,
+    answers_by_seed,
     bits_by_seed,
     imported,
     intrinsic,
@@ -30,10 +31,10 @@ from tokbench.report.layout import Table, layout
 from tokbench.report.leaderboard import leaderboard
 from tokbench.report.sentences import summary
 from tokbench.report.typeset import to_latex, to_markdown
+from tokbench.statistics.eligibility import ONE_TRAINING, TWO_TRAININGS, Trainings, fewest, may_rank, why_untested
+from tokbench.statistics.families import ALIKE, TOKENS, UNTESTED
 from tokbench.statistics.inputs import StatisticsInputs
-from tokbench.statistics.ranks import ALIKE, UNTESTED, WORSE
-from tokbench.statistics.scoreboard import TOKENS
-from tokbench.statistics.verdicts import ONE_TRAINING, TWO_TRAININGS, Trainings, fewest, may_rank, why_untested
+from tokbench.statistics.verdicts import WORSE
 from tokbench.tabulation.documents import DOCUMENT_BITS
 from tokbench.tabulation.table import make_tables, tables_of
 
@@ -88,6 +89,12 @@ def of_models(seeds: int) -> dict[str, pl.DataFrame]:
         "ngram_documents": ngram_documents(),
         "accuracy": pl.concat([accuracy().filter(NO_BPE).with_columns(pl.lit(name).alias("model")) for name in names]),
         "outcomes": pl.concat([outcomes().filter(NO_BPE).with_columns(pl.lit(name).alias("model")) for name in names]),
+        "answer_measures": pl.concat(
+            [
+                answers_by_seed().filter(pl.col("seed") == seed, NO_BPE).with_columns(model=pl.lit(name)).drop("seed")
+                for seed, name in enumerate(names)
+            ]
+        ),
         "document_bits": bits.with_columns(model=pl.col("seed").replace_strict(of_seed, return_dtype=pl.String)).select(
             list(DOCUMENT_BITS.schema)
         ),
@@ -141,16 +148,15 @@ def test_statistics_rank_from_two_and_test_from_three(seeds: int) -> None:
     differences = frames["critical_differences"]
     assert differences["critical_difference"].is_null().all() == (seeds < 3)
     assert set(differences["reason"]) == {reason}
-    for name in ("comparisons", "question_comparisons"):
-        frame = frames[name]
-        assert frame["mean_difference"].null_count() == frame["low"].null_count() == 0, name
-        for column in ("p_value", "holm", "benjamini_hochberg", "bootstrap_p"):
-            assert frame[column].is_null().all() == frame[column].is_null().any() == (seeds < 3), (name, column)
-        assert set(frame["reason"]) == {reason}, name
-    behind = frames["behind_the_best"]
-    assert behind.is_empty() == (seeds == 1)
-    assert behind["p_value"].is_null().all() == (seeds < 3)
-    assert frames["bits_comparisons"]["low"].is_null().all() == (seeds == 1)
+    frame = frames["comparisons"]
+    assert frame["mean_difference"].null_count() == 0
+    for column in ("p_value", "holm", "benjamini_hochberg"):
+        assert frame[column].is_null().all() == frame[column].is_null().any() == (seeds < 3), column
+    assert set(frame["reason"]) == {reason}
+    for name in ("task_measure_comparisons", "paired_comparisons"):
+        of_models = frames[name].filter(pl.col("seeds") >= 1)
+        assert (set(of_models["verdict"]) == {"not tested"}) == (seeds < 3)
+        assert reason is None or reason in set(of_models["reason"])
     assert (set(frames["bits_comparisons"]["verdict"]) == {"not tested"}) == (seeds < 3)
     assert set(frames["bits_comparisons"]["reason"]) == {reason}
     if seeds < 3:
@@ -165,11 +171,11 @@ def test_tables_of_models_have_bold_and_signs_by_their_trainings(seeds: int) -> 
     cells = [cell for row in layout(ranks).rows for cell in row]
     assert any(cell.best for cell in cells) == (seeds > 1)
     signs = {cell.mark for cell in cells if cell.mark}
-    assert signs == {1: set(), 2: {"○"}, 3: {"↓"}}[seeds]
+    assert signs == {1: set(), 2: {"○"}, 3: {"†"}}[seeds]
     [task] = of_name(content, f"accuracy-{model}-offline-2048")
     cells = [cell for row in layout(task).rows for cell in row]
     assert any(cell.best for cell in cells) == (seeds > 1)
-    assert {cell.mark for cell in cells} & {"○", "†", "↓", "‡"} == {1: set(), 2: {"○"}}.get(seeds, {"†", "↓"})
+    assert {cell.mark for cell in cells} & {"○", "†", "↓", "‡"} == {1: set(), 2: {"○"}}.get(seeds, {"†"})
     single = [table for name in NAMES[:seeds] for table in of_name(content, f"accuracy-{name}-offline-")]
     assert len(single) == 2 * seeds
     for table in single:
@@ -208,12 +214,13 @@ def test_the_page_says_what_is_not_tested(seeds: int, tmp_path: Path) -> None:
     assert "told apart" not in page
     [told] = [one for one in sections(content) if one.identifier == "statistics"]
     model = "tiny" if seeds == 1 else f"tiny ({seeds} seeds)"
-    assert (f"Accuracy of {model} on offline is {reason}." in told.paragraphs) == (seeds < 3)
+    notes = [note for one in told.exhibits if isinstance(one, Table) for note in one.notes]
+    assert (f"Accuracy of {model} on offline is {reason}." in notes) == (seeds < 3)
     bits, accuracy = [one for one in answers(content)[0].statements if "tiny" in one.text]
     for one in (bits, accuracy):
         assert one.head.endswith(": no ranking, one training of each.") == (seeds == 1)
         assert ("two trainings; significance needs three" in one.text) == (seeds == 2)
-    assert ("; significant)" in bits.text) == (seeds == 3)
+    assert ("significantly worse." in bits.text) == (seeds == 3)
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])

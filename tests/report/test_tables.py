@@ -27,10 +27,9 @@ from tokbench.report.sections.downstream import accuracy_marks, rank_marks
 from tokbench.report.typeset import latex, to_csv, to_latex, to_markdown, write_table
 from tokbench.report.wording import fitting_decimals, printed, probability
 from tokbench.statistics.correlation import between_metrics, fisher_interval, metric_with_accuracy
-from tokbench.statistics.pairs import compare_pairs
-from tokbench.statistics.ranks import averages
+from tokbench.statistics.eligibility import TWO_TRAININGS
 from tokbench.statistics.scoreboard import SCOREBOARD
-from tokbench.statistics.verdicts import TWO_TRAININGS
+from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 
 
 def small(**details: object) -> Table:
@@ -235,55 +234,52 @@ def test_signs_and_definitions_in_all_forms() -> None:
     assert to_csv(table).splitlines()[:2] == ["name,score,p,marks,missing", "a_b & 5 %,0.51,2.6e-06,score: †,"]
 
 
-def test_averages_that_the_test_does_not_tell_apart_are_marked() -> None:
-    """Five tasks at two sizes: p is 1/1024 where one is better in all, and 1 where they are level."""
-    scores = accuracy().drop_nulls("accuracy").filter(pl.col("variant") != "bpe")
-    level = scores.filter(variant="sage").with_columns(variant=pl.lit("twin"))
-    frame = pl.concat([scores, level])
-    marks, notes = rank_marks(averages(frame), compare_pairs(frame), "tiny", "offline")
-    order = averages(frame)["variant"].to_list()
-    assert order == ["sage", "twin", "unigram_greedy", "random"]
-    assert marks == {
-        (0, "rank"): "=", (1, "rank"): "=", (1, "average"): "†", (2, "average"): "↓", (3, "average"): "↓",
+def pair(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+def test_averages_at_a_size_are_marked_by_their_tests() -> None:
+    rows = pl.DataFrame(
+        {
+            "rank": [1, 1, 3],
+            "variant": ["x", "y", "z"],
+            "average": [0.5, 0.5, 0.3],
+            "1": [0.6, 0.5, 0.3],
+            "2": [0.4, 0.5, 0.3],
+        }
+    )
+    tested = {
+        ("1", pair("x", "y")): (NO_DIFFERENCE, None), ("1", pair("x", "z")): (WORSE, None),
+        ("2", pair("y", "z")): (NOT_TESTED, TWO_TRAININGS),
     }  # fmt: skip
-    assert [note[0] for note in notes] == ["=", "†", "↓"]
-    few = frame.filter(pl.col("task") == "choice_a")
-    marks, _ = rank_marks(averages(few), compare_pairs(few), "tiny", "offline")
-    assert marks[3, "average"] == "†"
-    assert notes[1].endswith("Fewer than five scores differ, and then p is always above 0.05.")
-    apart = frame.filter(pl.col("variant").is_in(["sage", "random"]), size=1024, task="choice_a")
-    assert rank_marks(averages(apart), compare_pairs(apart), "tiny", "offline")[1][0].endswith("above 0.05.")
-    noisy = pl.DataFrame({"rank": [1, 2], "variant": ["x", "y"], "average": [0.5, 0.4]})
-    pair = {"model": "m", "suite": "s", "a": "x", "b": "y", "p_value": 0.06, "holm": 0.06}
-    told = {n: rank_marks(noisy, pl.DataFrame([pair | {"n": n}]), "m", "s")[1][0] for n in (4, 5)}
-    assert told[4] == told[5] + " Fewer than five scores differ, and then p is always above 0.05."
+    marks, notes = rank_marks(rows, tested)
+    assert marks == {(0, "rank"): "=", (1, "rank"): "=", (1, "1"): "†", (2, "1"): "↓", (2, "2"): "○"}
+    assert [note[0] for note in notes] == ["=", "†", "↓", "○"]
+    single = rows.drop("2").with_columns(average=pl.col("1"))
+    assert rank_marks(single, tested)[0] == {
+        (0, "rank"): "=",
+        (1, "rank"): "=",
+        (1, "average"): "†",
+        (2, "average"): "↓",
+    }
+    assert rank_marks(rows, {})[0] == {(0, "rank"): "=", (1, "rank"): "="}
 
 
-def test_a_difference_that_only_a_correction_takes_away() -> None:
-    rows = pl.DataFrame({"rank": [1, 2], "variant": ["x", "y"], "average": [0.5, 0.4]})
-    pair = {"model": "m", "suite": "s", "a": "x", "b": "y", "p_value": 0.03, "holm": 0.06}
-    assert rank_marks(rows, pl.DataFrame([pair]), "m", "s")[0] == {(1, "average"): "‡"}
-    assert rank_marks(rows, pl.DataFrame([pair | {"holm": 0.04}]), "m", "s")[0] == {(1, "average"): "↓"}
-    two = pair | {"p_value": None, "holm": None, "reason": TWO_TRAININGS}
-    assert rank_marks(rows, pl.DataFrame([two]), "m", "s") == ({(1, "average"): "○"}, [f"○ {TWO_TRAININGS}."])
-    once = rows.with_columns(rank=pl.lit(None, pl.Int64))
-    assert rank_marks(once, pl.DataFrame([two]), "m", "s") == ({}, []), "nothing is ranked"
-    assert rank_marks(rows, None, "m", "s") == ({}, [])
-
-
-def test_accuracies_within_the_noise_of_the_questions_are_marked() -> None:
+def test_accuracies_below_the_best_are_marked() -> None:
     rows = [
         {"variant": variant, "t": share, "average": share} for variant, share in (("x", 0.5), ("y", 0.45), ("z", 0.3))
     ]
-    columns = ["task", "variant", "p_value"]
-    tests = [("t", "y", 0.3), ("t", "z", 0.01), ("", "y", 0.06), ("", "z", None)]
-    marks, notes = accuracy_marks(rows, pl.DataFrame(tests, columns, orient="row"), TWO_TRAININGS)
+    tested = {
+        ("t", pair("x", "y")): (NO_DIFFERENCE, None), ("t", pair("x", "z")): (BETTER, None),
+        ("average", pair("x", "y")): (NO_DIFFERENCE, None), ("average", pair("x", "z")): (NOT_TESTED, TWO_TRAININGS),
+    }  # fmt: skip
+    marks, notes = accuracy_marks(rows, tested)
     assert marks == {(1, "t"): "†", (1, "average"): "†", (2, "t"): "↓", (2, "average"): "○"}
     assert notes[0].startswith("† no significant difference from the highest")
-    assert notes[1:] == ["↓ significantly below the highest: p ≤ 0.05 by these tests.", f"○ {TWO_TRAININGS}."]
-    assert accuracy_marks(rows, None) == ({}, [])
+    assert notes[1:] == ["↓ significantly below the highest by the same test.", f"○ {TWO_TRAININGS}."]
+    assert accuracy_marks(rows, {}) == ({}, [])
     level = [rows[0], rows[0] | {"variant": "y"}]
-    assert accuracy_marks(level, pl.DataFrame([("t", "y", 1.0)], columns, orient="row")) == ({}, [])
+    assert accuracy_marks(level, {("t", pair("x", "y")): (NO_DIFFERENCE, None)}) == ({}, [])
 
 
 def test_measures_stand_beside_those_that_are_drawn() -> None:

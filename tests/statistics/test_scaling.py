@@ -23,8 +23,7 @@ from tokbench.reference import scaling as reference
 from tokbench.report.figures.style import inline
 from tokbench.report.layout import Drawing, Heading, Table
 from tokbench.report.sections.scales import over_scale
-from tokbench.statistics.equal_size import LEFT_OUT
-from tokbench.statistics.estimate import Estimate, interval
+from tokbench.statistics.eligibility import ONE_TRAINING
 from tokbench.statistics.inference_cost import (
     COST_AT_EQUAL_BITS,
     EQUAL_ARITHMETIC,
@@ -38,10 +37,11 @@ from tokbench.statistics.inference_cost import (
     equal_arithmetic_order,
     model_costs,
 )
-from tokbench.statistics.model_bits import BITS_COMPARISONS, ONE_DOCUMENT, compare_model_bits
+from tokbench.statistics.model_bits import BITS_COMPARISONS, compare_model_bits
 from tokbench.statistics.scale_lines import ScaleGroup, costs_of, lines_of, scale_groups, without_seeds
 from tokbench.statistics.scaling import (
     NO_SEED,
+    ONE_DOCUMENT,
     SCALE_COMPARISONS,
     SCALE_FITS,
     SCALE_ORDERS,
@@ -60,7 +60,8 @@ from tokbench.statistics.scaling import (
     slope_weights,
     sum_of_logs,
 )
-from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD, ONE_TRAINING
+from tokbench.statistics.undersized import LEFT_OUT
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED
 from tokbench.tabulation.documents import DOCUMENT_BITS
 from tokbench.tabulation.training import CONVERGENCE, TRAINED_ON
 
@@ -299,7 +300,7 @@ def test_exponents_are_compared_in_pairs() -> None:
     pairs = {(row["a"], row["b"]): row for row in compare_scales(found).filter(axis="text_bytes").rows(named=True)}
     assert pairs["a", "b"]["difference"] == pytest.approx(-0.04, abs=0.01)
     assert pairs["b", "c"]["verdict"] == STEEPER
-    assert pairs["a", "c"]["verdict"] == NOT_TOLD
+    assert pairs["a", "c"]["verdict"] == NO_DIFFERENCE
     low, high = pairs["a", "b"]["low"], pairs["a", "b"]["high"]
     assert low < -0.04 < high < 0
     left = compare_scales(found, {("b", 1024)})
@@ -486,13 +487,10 @@ def test_checkpoints_are_a_line_with_bits_of_the_complete_text() -> None:
     assert model_costs(found).is_empty(), "a checkpoint is no model of its own"
 
 
-def test_one_document_gives_an_interval_over_seeds() -> None:
-    values = [2.0, 2.2, 2.1]
-    found = sum_of_logs([Weighted(1.0, np.array([[value] for value in values]))], np.ones(1))
-    assert isinstance(found, Estimate)
-    assert found.difference == pytest.approx(log(2.1))
-    assert found.error == pytest.approx(np.std(values, ddof=1) / 2.1 / 3**0.5)
-    assert interval(found)[0] < log(2.1)
+def test_one_document_gives_no_interval() -> None:
+    """Seeds alone would say nothing about other documents."""
+    found = sum_of_logs([Weighted(1.0, np.array([[value] for value in (2.0, 2.2, 2.1)]))], np.ones(1))
+    assert found == pytest.approx(log(2.1))
 
 
 MAKERS: dict[Any, Callable[..., pl.DataFrame]] = {

@@ -22,34 +22,39 @@ from tests.support.fake_results import (
 )
 from tests.support.small_report import accuracy, altered, whole
 from tokbench.report.sentences import summary
-from tokbench.statistics.answers import OUTCOME
+from tokbench.statistics.eligibility import ONE_TRAINING
 from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.ranks import (
+from tokbench.statistics.families import (
     NO_BASELINE,
-    UNBOUNDED,
     ComparisonFamily,
     Value,
-    VariantDifference,
-    _opposite,
-    averages_by_size,
+    judged_pairs,
+    over_documents,
     ranking_rows,
 )
-from tokbench.statistics.scoreboard import scoreboard
-from tokbench.statistics.scoreboard_rows import ONE_DOCUMENT, alignment, contrast, over_documents
-from tokbench.statistics.scoreboard_rows import _estimate as answers_estimate
-from tokbench.statistics.verdicts import ONE_TRAINING
+from tokbench.statistics.judgements import Judgement
+from tokbench.statistics.ranks import averages_by_size
+from tokbench.statistics.scoreboard import scoreboard, scoreboard_families
+from tokbench.statistics.scoreboard_rows import alignment
+from tokbench.tabulation.columns import QUESTION_MEASURES
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.external_tokenizers import IMPORTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+from tokbench.tabulation.table import schema as schema_of
 
 
-def ratio(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> tuple[float, float, float]:
-    """A ratio of sums, its standard error by linearization, and the degrees of freedom."""
-    r = parts.sum() / wholes.sum()
-    rest = (parts - r * wholes) / wholes.mean()
-    degrees = max(1.0, wholes.sum() ** 2 / (wholes**2).sum() - 1)
-    return r, rest.std(ddof=1) / np.sqrt(len(parts)), degrees
+def subset_interval(tops: NDArray[np.float64], bottoms: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the interval of a ratio of sums and its p-value against zero, over all subsets one by one."""
+    ratios = sorted(
+        sum(tops[list(some)]) / sum(bottoms[list(some)])
+        for count in range(1, len(tops) + 1)
+        for some in combinations(range(len(tops)), count)
+    )
+    cut = (len(ratios) + 1) // 40
+    value = tops.sum() / bottoms.sum()
+    beyond = sum(one >= -1e-12 if value < 0 else one <= 1e-12 for one in ratios)
+    return ratios[cut - 1], ratios[-cut], min(1.0, 2 * (1 + beyond) / (len(ratios) + 1))
 
 
 def jackknife(*sides: NDArray[np.float64]) -> float:
@@ -78,22 +83,19 @@ def test_the_board_is_what_its_tables_say(measure: str, size: int) -> None:
     part = board.filter(measure=measure, size=size)
     rows = {row["variant"]: row for row in part.iter_rows(named=True)}
     names = [name for name in VARIANTS if name != "lossy"]
-    estimates = {}
     end = max if measure == "accuracy" else min
     best = end(names, key=lambda name: rows[name]["value"])
+    p_values, intervals = {}, {}
     for a, b in (pair[::-1] if pair[0] == best else pair for pair in combinations(names, 2)):
         one, other = found[a, size], found[b, size]
         if measure == "accuracy":
-            apart = one["answers"] - other["answers"]
-            squares = apart.var(axis=1, ddof=1) / QUESTIONS
-            error = np.sqrt(squares.sum()) / 2
-            degrees = squares.sum() ** 2 / (squares**2 / (QUESTIONS - 1)).sum()
-            estimates[a, b] = (apart.mean(), error, degrees)
-        elif measure == "tokens":
-            estimates[a, b] = ratio(one["tokens"] - other["tokens"], other["tokens"])
+            continue
+        if measure == "tokens":
+            low, high, p_value = subset_interval(one["tokens"] - other["tokens"], other["tokens"])
         else:
-            estimates[a, b] = ratio((one["bits"] - other["bits"]) / (1 + (measure[0] == "n")), sizes)
-    holm = corrected({pair: 2 * t.sf(abs(d / e), f) for pair, (d, e, f) in estimates.items()})
+            low, high, p_value = subset_interval((one["bits"] - other["bits"]) / (1 + (measure[0] == "n")), sizes)
+        p_values[a, b], intervals[a, b] = p_value, (low, high)
+    holm = corrected(p_values)
     for name in names:
         row = rows[name]
         assert row["best"] == best
@@ -101,19 +103,34 @@ def test_the_board_is_what_its_tables_say(measure: str, size: int) -> None:
             assert (row["verdict"], row["behind"]) == ("best", 0)
             continue
         pair = (name, best)
-        assert row["holm"] == pytest.approx(holm[pair], rel=1e-6)
-        assert row["verdict"] == ("worse" if holm[pair] <= 0.05 else "not told apart")
+        if measure != "accuracy":
+            assert row["holm"] == pytest.approx(holm[pair], rel=1e-6)
+            assert row["verdict"] == ("worse" if holm[pair] <= 0.05 else "no significant difference")
+            assert (row["behind_low"], row["behind_high"]) == pytest.approx(intervals[pair], rel=1e-6)
         low, high = sorted((row["behind_low"], row["behind_high"]))
         assert low < row["behind"] < high
-        assert row["behind"] == pytest.approx(estimates[pair][0], rel=1e-6)
         if measure == "tokens":
             assert row["behind"] == pytest.approx(row["value"] / rows[best]["value"] - 1)
-    if measure == "bits_per_byte":
-        r, error, degrees = ratio(found["bpe", size]["bits"], sizes)
-        half = error * t.isf(0.025, degrees)
-        assert (rows["bpe"]["low"], rows["bpe"]["high"]) == pytest.approx((r - half, r + half))
+    if measure in ("bits_per_byte", "ngram_bits_per_byte"):
+        bits = found["bpe", size]["bits"] / (1 + (measure[0] == "n"))
+        assert (rows["bpe"]["low"], rows["bpe"]["high"]) == pytest.approx(subset_interval(bits, sizes)[:2])
     if measure in ("tokens", "accuracy"):
         assert (rows["lossy"]["verdict"], rows["lossy"]["best"], rows["lossy"]["low"]) == ("not ranked", None, None)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_accuracies_are_compared_over_questions(size: int) -> None:
+    """Each of two tasks of 40 questions has half of the weight; the error is that of stratified samples."""
+    board, _, found = drawn()
+    rows = {row["variant"]: row for row in board.filter(measure="accuracy", size=size).iter_rows(named=True)}
+    for name in ("bpe", "unigram"):
+        apart = found[name, size]["answers"] - found["sage", size]["answers"]
+        error = np.sqrt((apart.var(axis=1, ddof=1) / QUESTIONS).sum()) / 2
+        row = rows[name]
+        assert row["best"] == "sage"
+        assert row["behind"] == pytest.approx(apart.mean())
+        assert (row["behind_high"] - row["behind_low"]) / 2 == pytest.approx(1.96 * error, rel=0.06)
+        assert (row["n"], row["over"]) == (2 * QUESTIONS, "seeds and questions")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -143,8 +160,8 @@ def test_agreement_with_morphemes_is_compared_over_words(size: int) -> None:
         assert (row["behind_high"] - row["behind_low"]) / 2 == pytest.approx(
             2 * jackknife(of[name], of[best]), rel=0.06
         )
-        assert row["verdict"] == ("worse" if corrected(p_values)[name, best] <= 0.05 else "not told apart")
-    assert {rows[name]["verdict"] for name in names} == {"best", "worse", "not told apart"}
+        assert row["verdict"] == ("worse" if corrected(p_values)[name, best] <= 0.05 else "no significant difference")
+    assert {rows[name]["verdict"] for name in names} == {"best", "worse", "no significant difference"}
 
 
 def test_what_is_behind_the_best_is_a_share_of_it_where_a_family_says_so() -> None:
@@ -154,28 +171,12 @@ def test_what_is_behind_the_best_is_a_share_of_it_where_a_family_says_so() -> No
     assert replace(shares, relative=False).behind("bpe", "sage") == 50
 
 
-def test_answers_that_are_all_alike_have_the_degrees_of_all_questions() -> None:
-    assert answers_estimate([np.ones(3), np.zeros(5)]) == Estimate(0.5, 0.0, 2 + 4)
-
-
-def test_few_words_bear_no_smaller_p_than_their_signs() -> None:
-    """As each of three may lie on either side, a quarter is the least that both sides together have."""
-    columns = {"variant": "x", "size": 300, "corpus": "gold", "word": [0, 1, 2], "words": 1}
-    a, b = (
-        pl.DataFrame({**columns, "right": [right] * 3, "wrong": [1, 1, 1], "missed": [1, 1, 1]}) for right in (9, 1)
-    )
-    told = contrast((a, 0.9), (b, 0.5))
-    assert told is not None
-    assert (told.n, told.p_value) == (3, 0.25)
-    assert contrast((a, 0.8), (b, 0.5)) is contrast((a[:1], 0.9), (b[:1], 0.5)) is None
-
-
 def test_one_word_bears_no_interval() -> None:
     head = {"corpus": "gold", "size": 300, "reason": pl.lit(None, pl.String), "definition": "of words"}
     measured = pl.DataFrame({"variant": ["one", "three"], "value": [0.9, 0.5]}).with_columns(
         **{name: value if isinstance(value, pl.Expr) else pl.lit(value) for name, value in head.items()}
     )
-    words = {"variant": ["one", *["three"] * 3], "word": [0, 0, 1, 2], "right": [9, 1, 1, 1]}
+    words = {"variant": ["one", *["three"] * 3], "word": [0, 0, 1, 2], "right": [9, 0, 1, 2]}
     same = {"size": 300, "corpus": "gold", "words": 1, "wrong": 1, "missed": 1}
     by_word = pl.DataFrame(words).with_columns(**{name: pl.lit(value) for name, value in same.items()})
     [family] = alignment("alignment", measured, by_word)
@@ -185,10 +186,12 @@ def test_one_word_bears_no_interval() -> None:
     assert family.differ("one", "three") is None
 
 
-def test_bits_of_one_document_are_told_and_not_tested() -> None:
-    family = over_documents((), {"bpe": np.array([30.0]), "sage": np.array([28.0])}, np.array([10.0]))
-    assert family.values == {"bpe": Value(3.0), "sage": Value(2.8)}
-    assert (family.untested, family.over) == (ONE_DOCUMENT, "")
+def test_bits_of_one_document_have_no_interval() -> None:
+    family = over_documents((), {"bpe": np.array([30.0]), "sage": np.array([28.0])}, np.array([10.0]), "documents")
+    assert family.values == {"bpe": Value(3.0, n=1), "sage": Value(2.8, n=1)}
+    [judged] = judged_pairs(family, {}, {}).values()
+    assert (judged.low, judged.verdict) == (None, "not tested")
+    assert judged.reason == "not tested: 1 document; a verdict needs 6"
 
 
 def test_gaps_are_ranked_within_a_pretokenizer_only() -> None:
@@ -232,8 +235,10 @@ def test_verdicts_on_the_baseline_never_contradict_their_intervals() -> None:
             verdict, low = row["difference_verdict"], row["difference_low"]
             seen.add(verdict)
             assert (row["difference_reason"] is not None) == (verdict == "not tested")
-            assert (low is None) == (row["difference_high"] is None) == (verdict in ("not tested", "baseline"))
-            if low is None:
+            assert (low is None) == (row["difference_high"] is None)
+            if low is None or verdict == "not tested":
+                assert verdict != "better"
+                assert verdict != "worse"
                 continue
             assert low <= row["difference"] <= row["difference_high"]
             excludes_zero = not low <= 0 <= row["difference_high"]
@@ -253,35 +258,38 @@ def test_intervals_of_differences_are_paired_over_documents(size: int) -> None:
     ours = found["bpe", size]["tokens"]
     for name in ("sage", "unigram"):
         row, theirs = rows[name], found[name, size]["tokens"]
-        r, error, degrees = ratio(theirs - ours, ours)
-        half = error * t.isf(0.025, degrees)
         assert row["difference"] == pytest.approx(theirs.sum() / ours.sum() - 1)
-        assert (row["difference_low"], row["difference_high"]) == pytest.approx((r - half, r + half), rel=0.02)
+        assert (row["difference_low"], row["difference_high"]) == pytest.approx(
+            subset_interval(theirs - ours, ours)[:2]
+        )
         assert 3 * (row["difference_high"] - row["difference_low"]) < (row["high"] - row["low"]) / row["value"]
 
 
 def test_the_difference_of_the_best_is_that_of_the_same_test() -> None:
-    """Seen from the other side, where shares are of the other one's tokens; its interval excludes zero as that does."""
-    one = VariantDifference(0.25, -0.1, 0.6, 0.2)
-    assert _opposite(one, relative=False) == VariantDifference(-0.25, -0.6, 0.1, 0.2)
-    assert _opposite(one, relative=True)[:4] == pytest.approx((-0.2, -0.375, 1 / 9, 0.2))
-    assert _opposite(VariantDifference(0.25, -1.0, 1.5, 0.2), relative=True) is None
+    """Seen from the other side, a relative interval is the reciprocal one and excludes zero as that does."""
+    one = Judgement(0.25, -0.1, 0.6, 0.1, 0.2, "no significant difference", 0.6, 0.1)
+    assert one.reversed().low == -0.6
+    back = one.reversed(relative=True)
+    assert (back.difference, back.low, back.high, back.holm) == pytest.approx((-0.2, -0.375, 1 / 9, 0.2))
     values = {name: Value(value) for name, value in (("bpe", 120.0), ("sage", 100.0))}
-    family = ComparisonFamily((), "", "lowest", values, lambda a, b: Estimate(0.2, 1.0, 3.0), relative=True)
-    row = ranking_rows(family, {"sage": "bpe", "bpe": "bpe"}, {})[1]
-    assert row[-8:] == ("bpe", None, pytest.approx(100 / 120 - 1), None, None, None, "not tested", UNBOUNDED)
+    estimate = Estimate(0.2, 0.05, 30.0, relative=True)
+    family = ComparisonFamily((), "", "lowest", values, lambda a, b: estimate, relative=True)
+    bpe, sage = ranking_rows(family, {"sage": "bpe", "bpe": "bpe"}, {})
+    low, high = estimate.ends()
+    assert bpe[-16:-13] == pytest.approx((0.2, low, high))
+    assert sage[-8:-5] == pytest.approx((1 / 1.2 - 1, 1 / (1 + high) - 1, 1 / (1 + low) - 1))  # type: ignore[operator]
 
 
 def test_what_has_no_baseline_to_compare_with_says_so() -> None:
     values = {"bpe": Value(120.0, reason="lossy", ranked=False), "sage": Value(100.0), "own": Value(90.0)}
     family = ComparisonFamily((), "", "lowest", values)
-    reasons = {row[0]: row[-1] for row in ranking_rows(family, {"bpe": "bpe", "sage": "bpe", "own": "gone"}, {})}
+    reasons = {row[0]: row[-3] for row in ranking_rows(family, {"bpe": "bpe", "sage": "bpe", "own": "gone"}, {})}
     assert reasons == {
         "bpe": None,
         "sage": "nothing to compare with the baseline bpe: lossy",
         "own": "nothing to compare with the baseline gone: it was not measured here",
     }
-    assert {row[-1] for row in ranking_rows(family, {}, {})} == {NO_BASELINE}
+    assert {row[-3] for row in ranking_rows(family, {}, {})} == {NO_BASELINE}
 
 
 def board_of_counts(documents: pl.DataFrame, intrinsic: pl.DataFrame) -> pl.DataFrame:
@@ -292,11 +300,12 @@ def board_of_counts(documents: pl.DataFrame, intrinsic: pl.DataFrame) -> pl.Data
             NGRAM_DOCUMENTS.schema,
             {**DOCUMENT_BITS.schema, "seed": pl.Int64},
             averages_by_size(accuracy().clear()).schema,
-            OUTCOME,
+            {**schema_of(QUESTION_MEASURES), "seed": pl.Int64},
             ALIGNMENT_BY_WORD.schema,
         )
     ]
-    return scoreboard(intrinsic, pl.DataFrame(schema=IMPORTED.schema), documents, *nothing, {}, {})
+    imported = pl.DataFrame(schema=IMPORTED.schema)
+    return scoreboard(scoreboard_families(intrinsic, imported, documents, *nothing, {}, {}), {}, {})
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -306,7 +315,8 @@ def test_tokens_that_are_not_tested_say_why(number: int) -> None:
     measured = [(*row[:3], "", "corpus_token_count", "", float(row[6]), 1, None) for row in counted]
     intrinsic = pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row")
     reasons = set(board_of_counts(documents, intrinsic)["reason"].drop_nulls())
-    assert reasons == {ONE_DOCUMENT if number else "tokens were not counted document by document"}
+    why = "1 document; a verdict needs 6" if number else "tokens were not counted document by document"
+    assert reasons == {f"not tested: {why}"}
 
 
 def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:

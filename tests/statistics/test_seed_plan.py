@@ -21,14 +21,14 @@ from tests.conftest import Tokbench
 from tests.support.fake_results import LEVELS, documents_of
 from tokbench.corpus.units import read_units
 from tokbench.statistics.distributions import ndtri
-from tokbench.statistics.equal_size import undersized_vocabularies
 from tokbench.statistics.inputs import sum_by_unit
 from tokbench.statistics.measures import NO_PAIR, claimed_end, clopper_pearson, measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
 from tokbench.statistics.seed_plan import RULE, Pilot, pilots, plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import with_seeds
 from tokbench.statistics.student import detectable, power_of, quantile, two_sided
-from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD
+from tokbench.statistics.undersized import undersized_vocabularies
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
 
@@ -294,7 +294,7 @@ def test_how_many_pairs_differ() -> None:
         left_out = comparisons.filter((pl.col("a") == "en_greedwmc") | (pl.col("b") == "en_greedwmc"))
         assert set(left_out["verdict"]) == {NOT_TESTED}
         tested = comparisons.filter(pl.col("verdict") != NOT_TESTED)
-        assert (tested.height, tested.filter(pl.col("verdict") != NOT_TOLD).height) == (36, pairs)
+        assert (tested.height, tested.filter(pl.col("verdict") != NO_DIFFERENCE).height) == (36, pairs)
     for page in (PUBLISHED / "study" / "README.md", PUBLISHED.parents[1] / "README.md"):
         text = " ".join(page.read_text(encoding="utf-8").split())
         assert re.search(r"Unigram needs fewer bits than BPE, Picky BPE, WordPiece and ByteSpan", text)
@@ -348,7 +348,7 @@ def by_page(table: pl.DataFrame) -> list[pl.DataFrame]:
 
 def told_with(table: pl.DataFrame, some: set[tuple[str, int]]) -> int:
     """Pairs that are told apart and of which one at least is among some tokenizers."""
-    told = table.filter(pl.col("verdict") != NOT_TOLD)
+    told = table.filter(pl.col("verdict") != NO_DIFFERENCE)
     return sum((a, size) in some or (b, size) in some for a, b, size in told.select("a", "b", "size").iter_rows())
 
 
@@ -359,7 +359,7 @@ def test_pairs_told_apart_by_order_5_and_those_that_say_less() -> None:
     parts = by_page(kept_of_study("ngram_verdicts"))
     page = {row[0]: row[1:] for row in rows("| | English 4,096", "drawn from")}
     assert {part.height for part in parts} == {325}
-    told = [part.filter(pl.col("verdict") != NOT_TOLD).height for part in parts]
+    told = [part.filter(pl.col("verdict") != NO_DIFFERENCE).height for part in parts]
     assert page["told apart by order 5 on all of the text"] == [str(count) for count in told]
     less = {"a vocabulary that is smaller than its size": smaller, "`bpe_cover`, which is `bpe` again": again}
     for words, some in less.items():
@@ -398,7 +398,7 @@ def test_bpe_cover_is_bpe_again() -> None:
 def test_bpe_and_unigram_in_english_by_order_5() -> None:
     pairs = kept_of_study("ngram_verdicts").filter(a="en_bpe", b="en_unigram").sort("size")
     small, large = pairs.to_dicts()
-    assert [one["verdict"] for one in (small, large)] == [NOT_TOLD] * 2
+    assert [one["verdict"] for one in (small, large)] == [NO_DIFFERENCE] * 2
     page = " ".join((PUBLISHED / "study" / "README.md").read_text(encoding="utf-8").split())
     least, most = (short(-small[name], 4) for name in ("high", "low"))
     told = f"needs {short(-small['difference'], 4)} fewer at 4,096 tokens, {least} to {most} by the interval"
@@ -430,7 +430,7 @@ def measures_beside_models_measured(values: dict[str, float], metric: str) -> pl
 def test_measures_that_order_pairs_as_models_do() -> None:
     levels = {"a": 1.7, "b": 1.8, "c": 1.9, "d": 2.0}
     comparisons = compare_model_bits(documents_of(levels, noise=0.001), {})
-    assert NOT_TOLD not in comparisons["verdict"]
+    assert NO_DIFFERENCE not in comparisons["verdict"]
     intrinsic = pl.concat(
         [
             measures_beside_models_measured({"a": 10, "b": 20, "c": 30, "d": 40}, "corpus_token_count"),
@@ -456,7 +456,7 @@ def test_measures_that_order_pairs_as_models_do() -> None:
 
 def test_no_pair_told_apart_gives_a_reason() -> None:
     comparisons = compare_model_bits(documents_of({"b": 2.0, "c": 2.0}), {})
-    assert comparisons["verdict"].to_list() == [NOT_TOLD]
+    assert comparisons["verdict"].to_list() == [NO_DIFFERENCE]
     intrinsic = measures_beside_models_measured({"b": 10, "c": 20}, "corpus_token_count")
     many = pl.concat([intrinsic.with_columns(definition=pl.lit(f"d{number}")) for number in range(30)])
     order = measures_against_models(comparisons, many, pl.DataFrame(schema=NGRAM_BITS.schema))["definition"]

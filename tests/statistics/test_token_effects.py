@@ -9,7 +9,6 @@ from scipy.special import stdtrit
 
 from tokbench.reference import discontinuity as reference
 from tokbench.statistics.discontinuity import jump, placebo_cutoffs
-from tokbench.statistics.estimate import interval
 from tokbench.statistics.token_effects import (
     CUTOFF,
     FEW,
@@ -86,7 +85,7 @@ def test_interval_covers_at_the_stated_rate(effect: float) -> None:
     for _ in range(600):
         found = jump(outcomes(rng, effect, 24), 0, 24)
         assert found is not None
-        low, high = interval(found.estimate)
+        low, high = found.estimate.ends()
         covered += low <= effect <= high
     assert 0.923 <= covered / 600 <= 0.977
 

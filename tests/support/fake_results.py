@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 from tests.support.small_report import altered, whole
 from tokbench.models.evaluation.offline_tasks import TaskOptions, read_paragraphs
 from tokbench.report.content import ReportContent
-from tokbench.statistics.answers import OUTCOME
+from tokbench.statistics.cells import OUTCOME
 from tokbench.statistics.ranks import averages_by_size
-from tokbench.statistics.scoreboard import scoreboard
+from tokbench.statistics.scoreboard import scoreboard, scoreboard_families
+from tokbench.tabulation.columns import QUESTION_MEASURES
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.external_tokenizers import IMPORTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
+from tokbench.tabulation.table import schema
 from tokbench.vocabulary import Vocabulary
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
@@ -54,14 +56,24 @@ def drawn_apart(seeds: Mapping[str, int] | int = len(SEEDS)) -> pl.DataFrame:
     of = seeds if isinstance(seeds, Mapping) else dict.fromkeys(VARIANTS, seeds)
     few = pl.col("seed") < pl.col("variant").replace_strict(of)
     fewer = [one.filter(few) if "seed" in one.columns else one for one in inputs]
-    return scoreboard(*fewer, BASELINES, APART)
+    return scoreboard(scoreboard_families(*fewer, _trainings(of), {}), BASELINES, APART)
+
+
+def _trainings(of: Mapping[str, int]) -> dict[tuple[str, str, int], int]:
+    return {("tiny", "offline", size): min(of.values()) for size in SIZES}
 
 
 @cache
 def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Columns]]:
     """Return a random scoreboard, the bytes of its documents, and tokens, bits and answers by variant and size."""
     inputs, sizes, found = _inputs()
-    return scoreboard(*inputs, BASELINES, SHARED), sizes, found
+    return (
+        scoreboard(
+            scoreboard_families(*inputs, _trainings(dict.fromkeys(VARIANTS, len(SEEDS))), {}), BASELINES, SHARED
+        ),
+        sizes,
+        found,
+    )
 
 
 @cache
@@ -129,10 +141,18 @@ def _inputs() -> tuple[tuple[pl.DataFrame, ...], NDArray[np.float64], dict[tuple
         pl.DataFrame(documents, schema=NGRAM_DOCUMENTS.schema, orient="row"),
         pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row"),
         averages_by_size(accuracy),
-        pl.concat([outcomes.with_columns(seed=pl.lit(seed, pl.Int64)) for seed in SEEDS]),
+        pl.concat([measured_answers(outcomes, seed) for seed in SEEDS]),
         words,
     )
     return inputs, sizes, found
+
+
+def measured_answers(outcomes: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Return outcomes as the measures of answers of one seed; each question is a cluster."""
+    kinds = {**schema(QUESTION_MEASURES), "seed": pl.Int64}
+    known = outcomes.with_columns(seed=pl.lit(seed), group=pl.lit(""), source_corpus=pl.lit(""), bytes=pl.lit(10))
+    missing = [pl.lit(None, dtype).alias(name) for name, dtype in kinds.items() if name not in known.columns]
+    return known.with_columns(missing).select(list(kinds)).cast(kinds)
 
 
 def f1(boundaries: NDArray[np.float64]) -> float:

@@ -20,7 +20,7 @@ from tokbench.construction import constructions
 from tokbench.report.figures.style import COLUMN, svg
 from tokbench.report.html import drawings, write_tables
 from tokbench.segmentation import segmentations
-from tokbench.statistics.answers import OUTCOME
+from tokbench.statistics.cells import OUTCOME
 
 WITH_BITS = ("bpe", "pathpiece", "unigram")
 """Constructions with token n-gram models."""

@@ -8,15 +8,17 @@ import polars as pl
 
 from tokbench.published.translations import PUBLISHED_TRANSLATIONS
 from tokbench.report.content import ReportContent
-from tokbench.statistics.answers import OUTCOME, average_intervals
+from tokbench.statistics.cells import OUTCOME
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
+from tokbench.statistics.families import ComparisonFamily
 from tokbench.statistics.inference_cost import (
     cost_at_equal_bits,
     equal_arithmetic,
     equal_arithmetic_order,
     model_costs,
 )
+from tokbench.statistics.intervals import average_intervals
 from tokbench.statistics.languages import models_over_languages, ngrams_over_languages
 from tokbench.statistics.measure_power import measure_power
 from tokbench.statistics.measures import measures_against_models
@@ -24,12 +26,11 @@ from tokbench.statistics.model_bits import compare_model_bits
 from tokbench.statistics.ngram_bits import judge_ngram_bits, rank_ngram_bits
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.perturbed_answers import compare_perturbed, perturbed_measure_table
-from tokbench.statistics.questions import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.robustness import compare_robustness, robustness_by_kind
 from tokbench.statistics.scale_lines import scale_groups
 from tokbench.statistics.scaling import compare_scales, fit_scales, scale_orders
-from tokbench.statistics.scoreboard import scoreboard
+from tokbench.statistics.scoreboard import scoreboard, scoreboard_families
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
 from tokbench.statistics.segmentations import compare_segmentation_losses, segmentation_losses
@@ -115,7 +116,7 @@ def answers_by_seed() -> pl.DataFrame:
     rows = [
         {
             "model": "tiny (3 seeds)", "variant": variant, "size": size, "suite": "offline", "task": task,
-            "document": document, "group": "", "source_corpus": "books", "source_document": document % 5, "bytes": 20,
+            "document": document, "group": "", "source_corpus": "books", "source_document": document, "bytes": 20,
             "correct": (document + seed) % 10 > place, "divided_by": "", "seed": seed,
             "bits_per_byte": 2 + 0.1 * place + 0.01 * ((document + place) * (seed + 1) % 7),
             "probability": 0.5 - 0.05 * place + 0.01 * ((document + 2 * place) * (seed + 1) % 5),
@@ -127,13 +128,14 @@ def answers_by_seed() -> pl.DataFrame:
 
 
 def ngram_documents() -> pl.DataFrame:
-    """Return n-gram bits of five documents in two languages; later variants need more bits."""
+    """Return n-gram bits of eight documents in two languages; later variants need more bits."""
     rows = [
         (variant, size, "books", order, budget, document, ("en", "uk")[document % 2], 100,
          100 * (2.5 - 0.2 * order - 1e-5 * size - 1e-7 * budget + 0.01 * place + 0.1 * document),
-         (120_000 - 1000 * place - size) // 5 + 7 * (document - 2) + (document == 4) * ((-size - 1000 * place) % 5), 0)
+         (120_000 - 1000 * place - size) // 8 + 7 * (2 * document - 7)
+         + (document == 7) * ((-size - 1000 * place) % 8), 0)
         for place, variant in enumerate(VARIANTS) for size in SIZES for order in (1, 2, 3)
-        for budget in (50_000, 100_000) for document in range(5)
+        for budget in (50_000, 100_000) for document in range(8)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=NGRAM_DOCUMENTS.schema, orient="row")
 
@@ -145,11 +147,11 @@ def tokens_by_document() -> pl.DataFrame:
 
 
 def bits_by_seed() -> pl.DataFrame:
-    """Return bits of three seeds on four documents in two languages; later variants need more bits."""
+    """Return bits of three seeds on eight documents in two languages; later variants need more bits."""
     rows = [
         ("tiny (3 seeds)", variant, size, "offline", "books", document, ("en", "uk")[document % 2], 100,
          100 * (2 + 0.1 * place + 0.01 * (seed * place % 3) + 0.01 * (document * place % 5)), 0, seed)
-        for place, variant in enumerate(VARIANTS) for size in SIZES for document in range(4) for seed in range(3)
+        for place, variant in enumerate(VARIANTS) for size in SIZES for document in range(8) for seed in range(3)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")
 
@@ -185,17 +187,22 @@ def imported() -> pl.DataFrame:
 
 def board_of_seeds(seeds: int) -> pl.DataFrame:
     """Return the scoreboard for models with up to three seeds."""
-    return scoreboard(
+    return scoreboard(families_of_seeds(seeds), dict.fromkeys(VARIANTS, "bpe"), dict.fromkeys(VARIANTS, "gpt2"))
+
+
+def families_of_seeds(seeds: int) -> list[ComparisonFamily]:
+    """Return the families of the scoreboard for models with up to three seeds."""
+    return scoreboard_families(
         intrinsic(),
         imported(),
         tokens_by_document(),
         ngram_documents(),
         bits_by_seed().filter(pl.col("seed") < seeds),
         averages_by_size(accuracy()),
-        pl.concat([outcomes().with_columns(seed=pl.lit(seed, pl.Int64)) for seed in range(seeds)]),
+        answers_by_seed().filter(pl.col("seed") < seeds),
         pl.DataFrame(schema=ALIGNMENT_BY_WORD.schema),
-        dict.fromkeys(VARIANTS, "bpe"),
-        dict.fromkeys(VARIANTS, "gpt2"),
+        {("tiny", "offline", size): seeds for size in SIZES},
+        {},
     )
 
 
@@ -347,9 +354,6 @@ def made() -> ReportContent:
             "comparisons": compare_pairs(scores),
             "power": power_table(compare_pairs(scores)),
             "critical_differences": critical_differences(scores),
-            "question_intervals": question_intervals(outcomes()),
-            "question_comparisons": compare_questions(outcomes()),
-            "behind_the_best": behind_the_best(outcomes()),
             "task_measures": task_measure_table(answers_by_seed()),
             "task_measure_comparisons": compare_task_measures(answers_by_seed(), {}),
             "measure_power": measure_power(compare_task_measures(answers_by_seed(), {})),
@@ -513,11 +517,12 @@ PARTS = ("scale_fits", "scale_comparisons", "scale_orders", "model_costs", "cost
          "equal_arithmetic_order",
          "intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
          "convergence", "trained_on", "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power",
-         "leakage", "critical_differences", "question_intervals", "question_comparisons", "behind_the_best", "seeds",
+         "leakage", "critical_differences", "seeds",
          "task_measures", "task_measure_comparisons", "measure_power", "perturbed_measures", "perturbed_comparisons",
          "correlations", "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
          "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
-         "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",
+         "seen_by_seeds", "published", "imported", "scoreboard",
+         "translation_scores", "translation_comparisons",
          "published_translations", "translation_embedding_norms", "translation_embeddings",
          "parallel_corpora", "summed_bits", "robustness",
          "robustness_comparisons", "segmented_texts", "segmentation_losses", "segmentation_loss_comparisons",

@@ -21,7 +21,7 @@ from tests.support.small_report import (
     bits_by_seed,
     intrinsic,
     ngram_documents,
-    outcomes,
+    answers_by_seed,
     tokens_by_document,
     whole,
 )
@@ -39,7 +39,7 @@ from tokbench.report.layout import Drawing, Section, Table, layout
 from tokbench.report.sentences import summary
 from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.statistics.ranks import averages_by_size
-from tokbench.statistics.scoreboard import scoreboard
+from tokbench.statistics.scoreboard import scoreboard, scoreboard_families
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD
 from tokbench.tabulation.external_tokenizers import IMPORTED, imported_table
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -427,7 +427,8 @@ def content(gathered: Gathered) -> ReportContent:
     documents = (tokens_by_document(), ngram_documents(), bits_by_seed())
     words = pl.DataFrame(schema=ALIGNMENT_BY_WORD.schema)
     averages = averages_by_size(accuracy())
-    board = scoreboard(intrinsic(), imported, *documents, averages, outcomes(), words, {}, {})
+    families = scoreboard_families(intrinsic(), imported, *documents, averages, answers_by_seed(), words, {}, {})
+    board = scoreboard(families, {}, {})
     return altered(whole(), imported=imported, scoreboard=board)
 
 

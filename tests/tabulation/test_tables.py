@@ -152,16 +152,17 @@ def test_all_makers_are_given_what_they_take() -> None:
 
 
 def test_what_takes_a_table_of_models_is_one() -> None:
-    """Else a reader of an experiment without them would not be told why it is missing; the scoreboard and what is
-    published have rows without them, too."""
+    """Else a reader of an experiment without them would not be told why it is missing; the scoreboard, paired
+    comparisons and what is published have rows without them, too."""
     every = tables_of("tabulate", "analyse")
     models = {table.name for table in every if table.of_models}
     named = {table.name for table in every if "model" in (column.name for column in table.columns)}
-    assert named - models == {"scoreboard", "seed_plan", "seen_by_seeds"}, "the latter two are of pilots"
+    assert named - models == {"paired_comparisons", "scoreboard", "seed_plan", "seen_by_seeds"}
     assert {"accuracy", "outcomes", "bits_per_byte", "curves", "embedding_norms"} <= models
     assert not {"intrinsic", "overlaps", "venn", "metric_correlations"} & models
     assert {table.name for table in tables_of("analyse") if models.intersection(table.takes)} <= {
         *models,
+        "paired_comparisons",
         "scoreboard",
         "published",
     }

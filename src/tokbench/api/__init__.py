@@ -11,7 +11,7 @@ Functions read files only if a text is a ``pathlib.Path``, or if their name says
 :meth:`~tokbench.tokenizer.Tokenizer.save` and :meth:`~tokbench.pretokens.PretokenCounts.write` write files.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -266,45 +266,45 @@ def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) 
         threads: number of threads. Default: 1.
 
     Returns:
-        One row per tokenizer, in the given order: ``name``, ``size`` (nominal; null if unknown), ``tokens``,
-        ``bytes_per_token``, ``difference`` (tokens relative to the first tokenizer, minus 1), ``low`` and ``high``
-        (95 % interval of the difference by Student's t over documents) and ``documents`` (their number).
-        ``baseline`` is the name of the first tokenizer, and ``best()`` returns the result as a sentence.
+        One row per tokenizer, in the given order: ``name``, ``pretokenization``, ``size`` (nominal; null if unknown),
+        ``tokens``, ``bytes_per_token``, ``changed`` (documents that decoding does not restore), ``difference`` (tokens
+        relative to the first tokenizer, minus 1), ``low`` and ``high`` (its 95 % interval over documents), ``holm``
+        (p-value corrected for all pairs), ``verdict``, ``reason`` (why it is not tested) and ``documents`` (those with
+        text; copies count once). ``baseline`` is the name of the first tokenizer, and ``best()`` returns the result as
+        a sentence. The verdicts are those of ``tokbench compare`` and of an experiment's tables.
 
     Raises:
         TokbenchError: fewer than two tokenizers, an argument that is not a tokenizer, or no bytes to encode.
 
     Examples:
         >>> counts = tokbench.count("the cat sat on the mat and the hat " * 9)
-        >>> small, large = (tokbench.build("bpe", counts, size, name=f"bpe {size}") for size in (260, 270))
-        >>> table = tokbench.compare([small, large], ["the cat and the mat", "the hat", "a mat sat"])
+        >>> bpe, greedtok = (tokbench.build(name, counts, 262) for name in ("bpe", "greedtok"))
+        >>> texts = ["the cat", "the hat", "a mat sat", "on the mat", "the hat sat on", "cat and hat"]
+        >>> table = tokbench.compare([bpe, greedtok], texts)
         >>> table.baseline
-        'bpe 260'
+        'bpe'
         >>> print(table.best())
-        bpe 270 needs 47.8 % fewer tokens than bpe 260 (95 % interval -61.6 % to -34.0 %). Vocabulary sizes differ.
+        greedtok needs 10.8 % fewer tokens than bpe (95 % interval −42.9 % to +33.3 %; 6 documents): no significant
+        difference.
     """
-    import polars as pl
-
-    from tokbench.api.comparison import Comparison
-    from tokbench.statistics.contrast import token_counts
+    from tokbench.api.comparison import comparison_of
+    from tokbench.inspection.comparison.texts import compare_texts
 
     tokenizers = _several_tokenizers(tokenizers)
     documents = list(texts_of("compare", texts))
-    total = sum(map(len, documents))
-    if not total:
+    if not any(documents):
         raise TokbenchError("compare: the texts are empty; pass documents with text")
-    counts = [[one.count(document, threads) for document in documents] for one in tokenizers]
-    rows = []
-    for tokenizer, own in zip(tokenizers, counts, strict=True):
-        found = token_counts(own, counts[0]) if own is not counts[0] else None
-        difference = (found.difference, found.low, found.high) if found else (None, None, None)
-        tokens = sum(own)
-        rows.append(
-            (tokenizer.name, tokenizer.nominal_size or None, tokens, total / tokens, *difference, len(documents))
-        )
-    kinds = {"name": pl.String, "size": pl.Int64, "tokens": pl.Int64}
-    kinds |= dict.fromkeys(("bytes_per_token", "difference", "low", "high"), pl.Float64) | {"documents": pl.Int64}
-    return Comparison(rows, schema=kinds, orient="row")
+    return comparison_of(compare_texts(_distinct([one.name for one in tokenizers]), tokenizers, documents, threads))
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return the names, with a number after those that occur several times."""
+    number: dict[str, int] = {}
+    found = []
+    for name in names:
+        number[name] = number.get(name, 0) + 1
+        found.append(f"{name} ({number[name]})" if names.count(name) > 1 else name)
+    return found
 
 
 def _check_source(construction: "Construction", source: Any) -> None:

@@ -2,13 +2,32 @@
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tokbench.errors import TokbenchError
+from tokbench.report.comparison_sentences import comparison_sentence
+from tokbench.statistics.families import TOKENS
 
-COLUMNS = {"name", "size", "tokens", "difference", "low", "high", "documents"}
+if TYPE_CHECKING:
+    from tokbench.inspection.comparison.texts import TextComparison
+
+SCHEMA = {
+    "name": pl.String,
+    "pretokenization": pl.String,
+    "size": pl.Int64,
+    "tokens": pl.Int64,
+    "bytes_per_token": pl.Float64,
+    "changed": pl.Int64,
+    "difference": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "holm": pl.Float64,
+    "verdict": pl.String,
+    "reason": pl.String,
+    "documents": pl.Int64,
+}
 
 
 class Comparison(pl.DataFrame):
@@ -16,41 +35,42 @@ class Comparison(pl.DataFrame):
 
     @property
     def baseline(self) -> str:
-        """Name of the reference tokenizer: the row without a difference."""
+        """Name of the reference tokenizer: the row without a verdict."""
         return str(self._baseline()["name"])
 
     def best(self) -> str:
-        """Return a sentence on the tokenizer with the fewest tokens, with the interval of its difference.
+        """Return a sentence on the tokenizer with the fewest tokens, with the interval and verdict of its difference.
 
-        The interval is of one pair; with several pairs, the sentence says that it is not corrected for their number.
+        It is the sentence of ``tokbench compare`` and of the report. If the baseline has the fewest, the sentence is on
+        the next one. A tokenizer that is not ranked, such as one that loses text, is named only if no other is left.
 
         Raises:
             TokbenchError: rows or columns of the comparison are missing.
         """
-        baseline = self._baseline()
-        others = [row for row in self.rows(named=True) if row["difference"] is not None]
+        self._baseline()
+        others = [row for row in self.rows(named=True) if row["verdict"] is not None and row["difference"] is not None]
         if not others:
             raise TokbenchError("best: the table has no difference; compare two or more tokenizers")
-        row = min(others, key=lambda other: other["tokens"])
-        name, difference = baseline["name"], row["difference"]
-        if difference == 0:
-            said = f"{row['name']} needs the same number of tokens as {name}"
-        elif difference < 0:
-            said = f"{row['name']} needs {_percent(-difference)} fewer tokens than {name}"
-        else:
-            said = f"{name} needs the fewest tokens; {row['name']} needs {_percent(difference)} more"
-        notes = [f"{said} ({_interval(row)})."]
-        if len(others) > 1:
-            notes.append(f"The interval is not corrected for {len(others)} comparisons.")
-        if None in (baseline["size"], row["size"]):
-            notes.append("A vocabulary size is not known.")
-        elif baseline["size"] != row["size"]:
-            notes.append("Vocabulary sizes differ.")
-        return " ".join(notes)
+        row = min(others, key=lambda other: (bool(other["changed"]), other["tokens"]))
+        return self.sentence(row["name"])
+
+    def sentence(self, name: str) -> str:
+        """Return the sentence on a tokenizer against the baseline.
+
+        Raises:
+            TokbenchError: there is no such tokenizer, or rows or columns of the comparison are missing.
+        """
+        baseline = self._baseline()
+        row = next((row for row in self.rows(named=True) if row["name"] == name), None)
+        if row is None or row["difference"] is None:
+            raise TokbenchError(f"sentence: '{name}' has no difference in this table; name one of its rows")
+        pair = {"a": name, "b": baseline["name"], "measure": TOKENS, "unit": "documents", "n": row["documents"]}
+        of = {"pretokenization_a": row["pretokenization"], "pretokenization_b": baseline["pretokenization"]}
+        return comparison_sentence({**row, **pair, **of})
 
     def _baseline(self) -> Mapping[str, Any]:
-        missing = COLUMNS.difference(self.columns)
-        rows = [] if missing else [row for row in self.rows(named=True) if row["difference"] is None]
+        missing = SCHEMA.keys() - set(self.columns)
+        rows = [] if missing else [row for row in self.rows(named=True) if row["verdict"] is None]
         if len(rows) != 1:
             raise TokbenchError(
                 "the table has no row of the baseline, or not all columns; keep those of the comparison"
@@ -72,13 +92,26 @@ class Comparison(pl.DataFrame):
         return super()._repr_html_(**options) + (f"<p>{sentences}</p>" if sentences else "")
 
 
-def _percent(share: float, sign: str = "") -> str:
-    digits = f"{100 * share:{sign}.1f}"
-    return f"{digits if float(digits) or not share else f'{100 * share:{sign}.1g}'} %"
-
-
-def _interval(row: Mapping[str, Any]) -> str:
-    if row["low"] is None:
-        return "one document: no interval" if row["documents"] == 1 else "no interval"
-    verdict = "" if row["low"] > 0 or row["high"] < 0 else ": no significant difference"
-    return f"95 % interval {_percent(row['low'], '+')} to {_percent(row['high'], '+')}{verdict}"
+def comparison_of(found: "TextComparison") -> Comparison:
+    """Return the table of tokenizers that are compared on texts; the first is the baseline."""
+    first = found.names[0]
+    verdicts = {row["a"]: row for row in found.rows() if row["b"] == first}
+    rows = []
+    for name, tokenizer, counts in zip(found.names, found.tokenizers, found.counts, strict=True):
+        tokens = sum(counts.tokens)
+        row = {
+            "name": name,
+            "pretokenization": found.pretokenizers[name],
+            "size": tokenizer.nominal_size or None,
+            "tokens": tokens,
+            "bytes_per_token": found.bytes / tokens if tokens else None,
+            "changed": counts.changed,
+            "documents": len({unit for unit, size in zip(found.units, found.sizes, strict=True) if size}),
+        }
+        if (verdict := verdicts.get(name)) is not None:
+            row |= {key: verdict[key] for key in ("difference", "low", "high", "holm", "verdict", "reason")}
+            row["documents"] = verdict["n"]
+        elif name != first:
+            row |= {"verdict": "not tested", "reason": found.family.why_untested(name, first)}
+        rows.append(row)
+    return Comparison(rows, schema=SCHEMA)

@@ -142,8 +142,7 @@ def compare_command(
     fields: "Fields",
     reading: "ImportOptions",
 ) -> None:
-    """Compare tokenizers with 95 % intervals and print which is significantly better, and at what; more than two are
-    each compared with the first.
+    """Compare tokenizers with the first, with 95 % intervals and verdicts.
 
     A TOKENIZER is a variant of the experiment --results (VARIANT or VARIANT/SIZE), a folder, an external tokenizer
     file, or FILE.py:FUNCTION. With --results, a path must begin with ./, ../ or /. Only sizes that both have are
@@ -168,13 +167,13 @@ def compare_command(
     with progress("compare"):
         found = comparisons(tokenizers, files, results, limit, fields, reading, further)
     if as_json:
-        from tokbench.inspection.comparison.tokenizers import comparison_json, comparisons_json
+        from tokbench.inspection.comparison.tokenizers import comparisons_json
         from tokbench.io.json import written
 
-        click.echo(written(comparison_json(found[0]) if len(found) == 1 else comparisons_json(found)), nl=False)
+        click.echo(written(comparisons_json(found)), nl=False)
         return
     most = None if every else TABLES
-    texts = [comparison_text(one.a, one.b, one.parts, one.unequal, one.pretokenizers, one.notes, most) for one in found]
+    texts = [comparison_text(one.a, one.b, one.parts, one.unequal, one.notes, most) for one in found]
     click.echo("\n".join(texts), nl=False)
 
 

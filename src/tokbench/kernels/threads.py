@@ -56,7 +56,7 @@ def over_ranges(work: Callable[[int, int], Result], size: int, threads: int) -> 
 def parallel_sum(
     work: Callable[[Item, NDArray[np.int64]], object], items: Iterable[Item], shape: tuple[int, ...], threads: int
 ) -> NDArray[np.int64]:
-    """Add up what ``work(item, tally)`` adds to a tally, over all items.
+    """Sum the tallies of ``work(item, tally)`` over all items.
 
     There is at most one tally per running thread. Integer sums do not depend on the order.
 

@@ -27,7 +27,7 @@ class Measurement:
             tokenizer, so that rows can be compared.
         value: the number, or None if it cannot be computed.
         n: number of items behind the value (tokens, types or pre-tokens; see the definition).
-        reason: reason why there is no value, or what the value leaves out (default: None).
+        reason: reason why there is no value, or of its omissions (default: None).
     """
 
     metric: str

@@ -57,7 +57,7 @@ AT_ONCE = 1 << 14
 
 
 class Letters(NamedTuple):
-    """Letters of a text, which decide what its words are.
+    """Letters of a text, which decide its words.
 
     Attributes:
         letters: letters (category L).

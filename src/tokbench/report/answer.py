@@ -7,21 +7,16 @@ from statistics import median
 import polars as pl
 
 from tokbench.report.claims import CLAIMED, Claim, Crossing, Numbers, Row, claims, crossings, numbers
+from tokbench.report.comparison_sentences import comparison_sentence
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.sentences import ANOTHER_SEED, few_of, number, states
 from tokbench.report.wording import fitting_decimals, join_some, listed, pluralise, printed
-from tokbench.statistics.ranks import BASELINE
-from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.eligibility import ONE_TRAINING, TWO_TRAININGS
+from tokbench.statistics.families import ACCURACY, ALIGNMENT, BASELINE, BITS, NGRAM, TOKENS
+from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
 from tokbench.statistics.student import detectable, quantile
-from tokbench.statistics.verdicts import (
-    ALPHA,
-    NO_DIFFERENCE,
-    NOT_TESTED,
-    ONE_TRAINING,
-    TWO_TRAININGS,
-    in_full,
-)
+from tokbench.statistics.verdicts import ALPHA, NO_DIFFERENCE, in_full
 
 _BEST = {
     TOKENS: "Fewest tokens",
@@ -36,13 +31,6 @@ _MEASURES = {
     NGRAM: "Bits per byte",
     ACCURACY: "Accuracy",
     ALIGNMENT: "Alignment",
-}
-_LESS_MORE = {
-    TOKENS: (" % fewer", " % more"),
-    BITS: (" bits per byte fewer", " bits per byte more"),
-    NGRAM: (" bits per byte fewer", " bits per byte more"),
-    ACCURACY: (" points fewer", " points more"),
-    ALIGNMENT: (" lower", " higher"),
 }
 _UNITS = {TOKENS: " % of tokens", ACCURACY: " points of accuracy", ALIGNMENT: " of alignment (F1)"}
 _PERCENT = (TOKENS, ACCURACY)
@@ -149,28 +137,27 @@ def _claimed(content: ReportContent, claim: Claim, crossing: Crossing | None) ->
     head = f"{_BEST[measure]}{' of those ranked' * claim.outdone}: {best['variant']}"
     own = f", pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
     value = f"{number(claim, best['value'], DECIMALS)}{_on(claim)}{own}."
-    far, rest = _difference(measure, best)
-    head, text = (f"{head}, {far}", f"{rest}. {value}") if rest else (f"{head}, {far}.", value)
+    sentence = baseline_sentence(measure, best)
+    text = " ".join(filter(None, [sentence, value]))
     if best["difference_verdict"] == BASELINE:
+        head += ", the baseline."
         if claim.second is not None:
-            text += f" Next is {claim.second['variant']}, {_phrase(measure, claim.second)}."
+            text += f" Next: {baseline_sentence(measure, claim.second)}"
     elif best["difference"] is None:
         text += f" Compared with the others: {states(claim)}."
     elif alike := [variant for variant in claim.alike if variant != best["baseline"]]:
         text += f" {NO_DIFFERENCE.capitalize()} from {few_of(alike)}."
     if crossing is not None:
-        text += f" With another pre-tokenizer: {_named(crossing)}, {_phrase(measure, crossing.best)}."
+        text += f" With another pre-tokenizer: {baseline_sentence(measure, crossing.best)}"
     return Statement(head, f"{text}{_missed(content, claim)}")
 
 
 def _crossed(content: ReportContent, crossing: Crossing) -> Statement:
     """Return the best of a measure if no two tokenizers have the same pre-tokenizer."""
-    far, rest = _difference(crossing.measure, crossing.best)
+    head = f"{_BEST[crossing.measure]}: {_named(crossing)}"
+    sentence = baseline_sentence(crossing.measure, crossing.best)
     value = f"{number(crossing, crossing.best['value'], DECIMALS)}{_on(crossing)}."
-    head, text = f"{_BEST[crossing.measure]}: {_named(crossing)}, {far}", f"{rest}. {value}"
-    if not rest:
-        head, text = f"{head}.", value
-    return Statement(head, f"{text}{_missed(content, crossing)}")
+    return Statement(head, f"{' '.join(filter(None, [sentence, value]))}{_missed(content, crossing)}")
 
 
 def _named(crossing: Crossing) -> str:
@@ -204,31 +191,22 @@ def _on(of: Claim | Crossing | Numbers) -> str:
     return {TOKENS: " tokens", NGRAM: " with token n-gram models", ALIGNMENT: " (F1) on gold data"}.get(of.measure, "")
 
 
-def _difference(measure: str, row: Row) -> tuple[str, str]:
-    """Return the difference from the baseline, and its interval with the verdict in brackets, in words.
+def baseline_sentence(measure: str, row: Row) -> str:
+    """Return the sentence on a tokenizer against the baseline; empty for the baseline itself.
 
-    The second is empty for the baseline itself.
+    Args:
+        measure: the measure.
+        row: row of the scoreboard.
     """
     if row["difference_verdict"] == BASELINE:
-        return "the baseline", ""
+        return ""
     if row["difference"] is None:
-        return NOT_TESTED, f"({(row['difference_reason'] or 'no baseline').removeprefix(f'{NOT_TESTED}: ')})"
-    difference, unit = row["difference"], 100 if measure in _PERCENT else 1
-    sign = -1 if difference < 0 else 1
-    ends = sorted(sign * unit * row[end] for end in ("difference_low", "difference_high") if row[end] is not None)
-    numbers = [sign * unit * difference, *ends]
-    decimals = (1 if numbers[0] >= 0.05 else 2) if measure in _PERCENT else fitting_decimals(numbers)
-    far, *printed_ends = (printed(value, "real", decimals) for value in numbers)
-    other = row["baseline_pretokenization"] != row["pretokenization"]
-    of = f" ({row['baseline_pretokenization'] or UNKNOWN_PRETOKENIZER})" * other
-    verdict = row["difference_verdict"]
-    said = {NO_DIFFERENCE: NO_DIFFERENCE, NOT_TESTED: in_full(row["difference_reason"])}.get(verdict, "significant")
-    interval = f"95 % interval {' to '.join(printed_ends)}; " * bool(ends)
-    return f"{far}{_LESS_MORE[measure][sign > 0]} than {row['baseline']}{of}", f"({interval}{said})"
-
-
-def _phrase(measure: str, row: Row) -> str:
-    return " ".join(filter(None, _difference(measure, row)))
+        return f"{in_full(row['difference_reason'] or 'no baseline').capitalize()}."
+    pair = {"a": row["variant"], "b": row["baseline"], "measure": measure, "model": row["model"], "suite": row["suite"]}
+    sides = {"pretokenization_a": row["pretokenization"], "pretokenization_b": row["baseline_pretokenization"]}
+    columns = ("difference", "low", "high", "verdict", "reason", "n", "unit")
+    numbers = {name: row[name if name == "difference" else f"difference_{name}"] for name in columns}
+    return comparison_sentence({**pair, **sides, **numbers, "seeds": row["seeds"]})
 
 
 def _missed(content: ReportContent, of: Claim | Crossing | Numbers) -> str:
@@ -255,10 +233,11 @@ def least_difference(content: ReportContent, of: Claim | Crossing | Numbers) -> 
     least = [
         _seen(high - low, n) for low, high, n in known.select("difference_low", "difference_high", "n").iter_rows()
     ]
-    pairs = content.frames.get("question_comparisons")
+    pairs = content.frames.get("task_measure_comparisons")
     if not least and of.measure == ACCURACY and pairs is not None:
-        pairs = pairs.filter(model=of.model, suite=of.suite).drop_nulls(("low", "high"))
-        least = [_seen(high - low, n) for low, high, n in pairs.select("low", "high", "questions").iter_rows()]
+        pairs = pairs.filter(model=of.model, suite=of.suite, size=of.size, measure=ACCURACY, task="")
+        known = pairs.drop_nulls(("low", "high")).select("low", "high", "clusters")
+        least = [_seen(high - low, n) for low, high, n in known.iter_rows()]
     if of.measure == BITS and (tested := content.frames.get("bits_comparisons")) is not None:
         tested = tested.filter(model=of.model, suite=of.suite, corpus=of.corpus, size=of.size)
         least = tested["detectable"].drop_nulls().to_list() or least

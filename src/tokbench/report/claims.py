@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
-from tokbench.statistics.ranks import ALIKE, BEST, UNRANKED, UNTESTED
-from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
-from tokbench.statistics.verdicts import ONE_TRAINING
+from tokbench.statistics.eligibility import ONE_TRAINING
+from tokbench.statistics.families import ACCURACY, ALIGNMENT, ALIKE, BEST, BITS, NGRAM, TOKENS, UNRANKED, UNTESTED
+from tokbench.statistics.scoreboard import SCOREBOARD
 
 Row = dict[str, Any]
 """A row of the scoreboard."""
@@ -92,7 +92,7 @@ class Crossing:
     """The best number of one measure at one size among all pre-tokenizers.
 
     Attributes:
-        measure, corpus, model, suite, size: what it is the best of.
+        measure, corpus, model, suite, size: the groups in which it is the best.
         best: its row of the scoreboard.
     """
 

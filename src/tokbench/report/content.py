@@ -17,9 +17,9 @@ from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
 from tokbench.pretokenization import pretokenization_of
 from tokbench.report.wording import join_some
-from tokbench.statistics.equal_size import smaller_than_asked, undersized_vocabularies
 from tokbench.statistics.seeds import same_but_for_seed
-from tokbench.tabulation import columns
+from tokbench.statistics.undersized import smaller_than_asked, undersized_vocabularies
+from tokbench.tabulation import limits
 from tokbench.tabulation.table import SHARE, TidyTable, tables_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class ReportContent:
     @property
     def many(self) -> bool:
         """True if there are too many variants to compare every pair and to draw or print all."""
-        return len(self.recipes) > columns.MAX_PAIRWISE_VARIANTS
+        return len(self.recipes) > limits.MAX_PAIRWISE_VARIANTS
 
     @cached_property
     def reading(self) -> list[str]:
@@ -298,9 +298,9 @@ class ReportContent:
 
 def drawn_of(order: Sequence[str], baselines: Sequence[str]) -> list[str]:
     """Return the variants of an order that a figure shows: all, or of many the first and the baselines."""
-    if len(order) <= columns.MAX_PAIRWISE_VARIANTS:
+    if len(order) <= limits.MAX_PAIRWISE_VARIANTS:
         return list(order)
-    return [*order[: columns.MAX_DRAWN], *(one for one in order[columns.MAX_DRAWN :] if one in baselines)]
+    return [*order[: limits.MAX_DRAWN], *(one for one in order[limits.MAX_DRAWN :] if one in baselines)]
 
 
 def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
@@ -314,7 +314,7 @@ def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
     shown = drawn_of(order, baselines)
     if len(shown) == len(order):
         return ""
-    which += " and the baseline" * (which == BEST and len(shown) > columns.MAX_DRAWN)
+    which += " and the baseline" * (which == BEST and len(shown) > limits.MAX_DRAWN)
     return f" Shown: {len(shown)} of {len(order):,} variants, {which}; the source has all."
 
 

@@ -5,7 +5,8 @@ from collections.abc import Container, Mapping, Sequence
 
 from tokbench.report.figures.differences import SIGNIFICANCE
 from tokbench.report.wording import fitting_decimals, join_some, pluralise, printed
-from tokbench.statistics.verdicts import IN_WORDS, NO_DIFFERENCE, ONE_TRAINING
+from tokbench.statistics.eligibility import ONE_TRAINING
+from tokbench.statistics.verdicts import IN_WORDS, NO_DIFFERENCE
 
 
 def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | None = None) -> str:

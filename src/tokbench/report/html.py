@@ -28,7 +28,7 @@ from tokbench.report.sections.statistics import statistics
 from tokbench.report.sections.translation import translation, vocabularies
 from tokbench.report.typeset import markdown, write_table
 from tokbench.report.wording import listed, pluralise
-from tokbench.tabulation import columns
+from tokbench.tabulation import limits
 
 _ORDER = (
     ranking,
@@ -114,7 +114,7 @@ def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
     """Return a table as the page shows it, with only the first rows of long tables by variant."""
     whole, count = layout(table), table.frame.height
     by_variant = {"variant", "a"} & set(table.frame.columns)
-    most = columns.MAX_PRINTED if content.many else _PAGE_ROWS
+    most = limits.MAX_PRINTED if content.many else _PAGE_ROWS
     if not by_variant or count <= most + most // 4:
         return _ShownTable(table, number, whole, content.highlight)
     rows = whole.rows[:most]

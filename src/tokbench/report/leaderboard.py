@@ -13,7 +13,8 @@ from tokbench.corpus.documents import SplitContents, counts_of, splits_of
 from tokbench.io.json import read_json
 from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
-from tokbench.statistics.scoreboard import SCOREBOARD, TOKENS
+from tokbench.statistics.families import TOKENS
+from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.tabulation.table import TidyTable
 from tokbench.tokenizer.folder import SETTINGS
 

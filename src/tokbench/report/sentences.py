@@ -12,10 +12,12 @@ from tokbench.report.claims import HIGHEST, Claim, Crossing, Numbers, Row, claim
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.scoreboard import difference_texts
-from tokbench.report.wording import fitting_decimals, listed, printed
-from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
+from tokbench.report.wording import fitting_decimals, listed, pluralise, printed
+from tokbench.statistics.eligibility import LOSSY, ONE_TRAINING
+from tokbench.statistics.families import ACCURACY, ALIGNMENT, BITS, NGRAM, TOKENS
+from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
-from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, ONE_TRAINING, in_full
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, in_full
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.table import Kind
 
@@ -51,7 +53,7 @@ def summary(content: ReportContent) -> list[str]:
     """
     chosen = f" {SELECTED}" if content.many else ""
     found = claims(content)
-    sentences = [said(one) + chosen * (one.best["low"] is not None) for one in found[:4]]
+    sentences = [said(one) + chosen * (one.last["behind_low"] is not None) for one in found[:4]]
     sentences += [crossed(one) for one in crossings(content)]
     sentences += [f"{unranked(one, content)} {ANOTHER_SEED}" for one in numbers(content)]
     frame = content.frames.get(SCOREBOARD.name)
@@ -195,9 +197,8 @@ def _interval(claim: Claim) -> str:
 def _drawn(claim: Claim) -> str:
     over, n = str(claim.best["over"]), claim.best["n"]
     seeds = claim.best["seeds"]
-    if over == "seeds and documents":
-        return f"{seeds} seeds and {n:,} documents"
-    return f"{n:,} {over}" + (f", a mean of {seeds} seeds" if seeds else "")
+    units = over.removeprefix("seeds and ")
+    return f"{pluralise(seeds, 'seed')} and {n:,} {units}" if seeds else f"{n:,} {units}"
 
 
 def _others(claim: Claim) -> str:

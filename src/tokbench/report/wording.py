@@ -28,12 +28,12 @@ def listed(names: Sequence[str]) -> str:
 
 def join_some(names: Sequence[str], most: int | None = None) -> str:
     """Join names as :func:`listed` does; if there are more than ``most``, the first and the number of the others."""
-    from tokbench.tabulation import columns
+    from tokbench.tabulation import limits
 
-    most = columns.MAX_PAIRWISE_VARIANTS if most is None else most
+    most = limits.MAX_PAIRWISE_VARIANTS if most is None else most
     if len(names) <= most:
         return listed(names)
-    shown = min(most, columns.MAX_DRAWN) - 1
+    shown = min(most, limits.MAX_DRAWN) - 1
     return listed([*names[:shown], f"{len(names) - shown:,} more"])
 
 

@@ -5,11 +5,13 @@ all variants. A cell without accuracy is missing, and reasons name it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.tabulation import columns
@@ -17,6 +19,8 @@ from tokbench.tabulation.table import require, schema
 
 ACCURACY = schema(columns.ACCURACY)
 """Types of the columns of the table of accuracies that statistics use."""
+OUTCOME = schema(columns.OUTCOME)
+"""Types of the columns of the table of outcomes."""
 INTRINSIC = schema(columns.INTRINSIC)
 """Types of the columns of the table of intrinsic metrics."""
 
@@ -81,3 +85,25 @@ def name_cells(cells: Iterable[Cell], limit: int = 3) -> str:
     names = [f"{size}/{task}" for size, task in cells]
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more
+
+
+def by_variant(
+    frame: pl.DataFrame, keys: Sequence[str], column: str
+) -> tuple[pl.DataFrame, dict[str, NDArray[np.float64]]]:
+    """Return the units that every variant has, and a column of each variant on them.
+
+    Args:
+        frame: table with a row per variant and unit.
+        keys: columns that identify a unit; units are ordered by them.
+        column: numeric column.
+
+    Returns:
+        The keys of the common units, and float64 [units] by variant, in alphabetical order.
+    """
+    names = frame["variant"].unique().sort().to_list()
+    shared = frame.group_by(keys).agg(pl.col("variant").n_unique()).filter(variant=len(names)).sort(keys).select(keys)
+    of = frame.partition_by("variant", as_dict=True)
+    return shared, {
+        name: shared.join(of[name,], on=keys, how="left", maintain_order="left")[column].to_numpy().astype(np.float64)
+        for name in names
+    }

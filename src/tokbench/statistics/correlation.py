@@ -14,8 +14,8 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.kernels.exact import correlation
 from tokbench.statistics.distributions import correlation_tail
-from tokbench.statistics.equal_size import NOMINAL, NONE, Undersized, smaller_than_asked
 from tokbench.statistics.ranks import averages_by_size
+from tokbench.statistics.undersized import NOMINAL, NONE, Undersized, smaller_than_asked
 from tokbench.tabulation import columns
 from tokbench.tabulation.table import Column, Print, TidyTable, require
 
@@ -78,7 +78,7 @@ def between_sizes(accuracy: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFr
 
     Args:
         accuracy: table of accuracies, see :data:`tokbench.tabulation.columns.ACCURACY`.
-        fewer: variant and size of undersized vocabularies to leave out, see :mod:`tokbench.statistics.equal_size`.
+        fewer: variant and size of undersized vocabularies to leave out, see :mod:`tokbench.statistics.eligibility`.
 
     Returns:
         One row per model, suite and pair of sizes: ``size_a``, ``size_b``, ``r``, ``r_squared``, ``p_value``, ``n``

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.distributions import chi_squared_tail
-from tokbench.statistics.equal_size import NONE, Undersized, fewer_at, sizes_with_fewer
-from tokbench.statistics.verdicts import ALPHA, Trainings, fewest, may_rank, why_untested
+from tokbench.statistics.eligibility import Trainings, fewest, may_rank, why_untested
+from tokbench.statistics.undersized import NONE, Undersized, fewer_at, sizes_with_fewer
+from tokbench.statistics.verdicts import ALPHA
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tabulation.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
 from tokbench.tabulation.table import Column, Print, TidyTable
@@ -27,8 +28,8 @@ def critical_differences(
 
     Args:
         accuracy: table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
-        fewer: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.equal_size` (default: none).
-        trainings: see :func:`tokbench.statistics.verdicts.fewest`. Ranks need two trainings, tests three.
+        fewer: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.eligibility` (default: none).
+        trainings: see :func:`tokbench.statistics.eligibility.fewest`. Ranks need two trainings, tests three.
         alpha: level of Nemenyi's test (default: 0.05).
 
     Returns:

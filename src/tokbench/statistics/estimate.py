@@ -1,77 +1,166 @@
-"""Estimates with standard errors: ratios of sums over documents, seeds and documents, and languages.
+"""Estimates with intervals: ratios of sums over units, and over seeds and units.
 
-Bits per byte and token counts are such ratios. Their intervals by Student's t are the same in tables, on the page and
-in ``tokbench compare``. A bootstrap is unreliable for few documents: if all of seven agree in sign, its p-value is the
-least possible. Student's t allows for the small number.
+A unit is an independent item of a test: a document, an author, a cluster of questions, a word of gold data, a language.
+Bits per byte and accuracies are ratios of sums over units. A relative number of tokens is a ratio of two such sums, and
+its interval cannot leave its range. A unit without content is no observation.
 
-Every seed is tested on the same documents, so seeds and documents are crossed random effects. More seeds reduce only
-the variance from training, not the variance from documents.
-
-Differences of tokenizers vary between languages. A linear model with a random intercept by language gives intervals for
-other languages of the same kind; treating all documents as independent would not.
+Every seed is tested on the same units, so seeds and units are crossed random effects. More seeds reduce only the
+variance from training, not the variance from units. Reference distributions: :mod:`tokbench.statistics.subsets`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import exp, fsum, inf, log, sqrt
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import expm1, fsum, inf, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.kernels.exact import exact_sum
-from tokbench.statistics.student import quantile
+from tokbench.statistics.student import quantile, two_sided
+from tokbench.statistics.subsets import SeedSpread, UnitSpread, combined_halves, combined_p
 from tokbench.statistics.verdicts import ALPHA
 
 Ratio = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Numerators and denominators, float64 arrays of equal length."""
+DOCUMENTS = "documents"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Difference or single value with its standard error.
+    """Difference or single value with its spread.
 
     Attributes:
         difference: the difference, or a single value.
-        error: its standard error.
+        error: its standard error; infinite if it is not known, as for one unit. Of a relative difference, it is that of
+            the logarithm of the ratio.
         degrees: degrees of freedom of Student's t.
         trainings: number of seeds that the models of both were trained with (default: None, no trained model).
+        units: number of units that the error is over (default: None, the error is not over units).
+        unit: name of the units, in the plural (default: "documents").
+        relative: True if the difference is a ratio minus 1 (default: False).
+        reason: reason why the difference is not tested (default: none), see
+            :mod:`tokbench.statistics.eligibility`.
+        over_units: spread over units (default: None; the interval is then Student's t).
+        over_seeds: spread over seeds (default: None).
     """
 
     difference: float
     error: float
     degrees: float
     trainings: int | None = None
+    units: int | None = None
+    unit: str = DOCUMENTS
+    relative: bool = False
+    reason: str = ""
+    over_units: UnitSpread | None = None
+    over_seeds: SeedSpread | None = None
+
+    def ends(self, alpha: float = ALPHA) -> tuple[float | None, float | None]:
+        """Return the interval at level ``alpha`` (default: 0.05).
+
+        Both ends are None if the error is not known, or if the units do not vary: no variance is not certainty.
+        """
+        if not 0 < self.error < inf:
+            return None, None
+        if self.over_units is not None:
+            below, above = combined_halves(self.over_units, self.over_seeds, alpha)
+            return (None, None) if below == inf else (self.difference - below, self.difference + above)
+        half = self.error * quantile(alpha, self.degrees)
+        if not self.relative:
+            return self.difference - half, self.difference + half
+        center = log1p(self.difference)
+        return expm1(center - half), expm1(center + half)
+
+    @property
+    def p_value(self) -> float | None:
+        """Two-sided p-value of no difference; None if the error is not known, or if the units do not vary.
+
+        It is at most 0.05 if and only if the 95 % interval excludes zero.
+        """
+        if not self.difference and self.error < inf:
+            return 1.0
+        if not 0 < self.error < inf:
+            return None
+        center = log1p(self.difference) if self.relative else self.difference
+        by_student = two_sided(center / self.error, self.degrees)
+        if self.over_units is None:
+            return by_student
+        if self.over_seeds is None:
+            return self.over_units.p_value()
+        return combined_p(self.difference, self.over_units, self.over_seeds, by_student)
+
+    def excluded(self, reason: str) -> "Estimate":
+        """Return the estimate as one that is not tested for a reason of its tokenizers."""
+        return replace(self, reason=reason)
 
 
-def ratio_over_documents(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Estimate:
-    """Return sum of parts / sum of wholes with its standard error over documents and degrees of freedom.
+def ratio(
+    parts: NDArray[np.float64], wholes: NDArray[np.float64], *, unit: str = DOCUMENTS, trained: bool = False
+) -> Estimate | None:
+    """Return sum of parts / sum of wholes, over the units whose whole is above zero.
 
-    This is :func:`ratio_over_both` without seeds. Documents are weighted by their sizes, and the degrees of freedom
-    count them as the number of equal documents with the same effective size, minus one.
+    With several seeds, seeds and units are random effects, see :func:`ratio_over_both`; with one seed, only units are.
+    With one unit the error is not known.
 
     Args:
-        parts: float64 [documents], numerators.
-        wholes: float64 [documents], denominators, two or more; none is zero.
+        parts: numerators, float64 [seeds, units] or [units].
+        wholes: denominators, float64 [units]. Units without content (zero) are left out.
+        unit: name of the units (default: "documents").
+        trained: True if the parts are of trained models (default: False).
+
+    Returns:
+        The estimate; None if no unit has content.
     """
-    count, whole = len(wholes), exact_sum(wholes)
-    mean = exact_sum(parts) / whole
-    rest = count * (parts - mean * wholes) / whole
-    variance = exact_sum(rest * rest) / (count - 1)
-    return Estimate(mean, sqrt(variance / count), max(1.0, whole * whole / exact_sum(wholes * wholes) - 1))
+    rows = np.atleast_2d(parts)
+    filled = wholes > 0
+    rows, sizes = rows[:, filled], wholes[filled]
+    seeds, units = rows.shape
+    if not units:
+        return None
+    if seeds > 1 and units > 1:
+        return replace(ratio_over_both(rows, sizes).estimate, unit=unit)
+    whole = exact_sum(sizes)
+    mean = exact_sum(rows.ravel()) / (seeds * whole)
+    error, degrees = over_units((rows[0] - mean * sizes) / whole, sizes / whole)
+    spread = UnitSpread(rows[0], sizes, error, degrees) if units > 1 else None
+    return Estimate(mean, error, degrees, seeds if trained else None, units, unit, over_units=spread)
 
 
-def difference_of_ratios(a: Ratio, b: Ratio) -> Estimate:
-    """Return the difference of two ratios of sums over the same items, each with its own denominators.
+def relative_difference(a: NDArray[np.float64], b: NDArray[np.float64], *, unit: str = DOCUMENTS) -> Estimate | None:
+    """Return sum of a / sum of b - 1 of the same units, with the standard error of its logarithm.
 
-    Both are linearized (Cochran 1977, section 6.4). The residuals are subtracted item by item, so that variation common
-    to both does not count. Items are weighted by their mean share of the two denominators. With equal denominators this
-    is :func:`ratio_over_documents` of the differences.
+    The logarithm is linearized: a unit adds a / sum of a - b / sum of b. The estimate of b against a is therefore its
+    exact reverse, and no interval reaches below -100 %.
 
     Args:
-        a, b: numerators and denominators, float64 [items], two or more items. No sum of denominators is zero, but
-            single ones may be.
+        a, b: counts, float64 [units]. Units where both are zero are left out.
+        unit: name of the units (default: "documents").
+
+    Returns:
+        The estimate; None if either sum is zero.
     """
-    count = len(a[0])
+    filled = (a > 0) | (b > 0)
+    left, right = a[filled], b[filled]
+    of_a, of_b = exact_sum(left), exact_sum(right)
+    if not of_a or not of_b:
+        return None
+    shares = left / of_a, right / of_b
+    error, degrees = over_units(shares[0] - shares[1], (shares[0] + shares[1]) / 2)
+    spread = UnitSpread(left, right, error, degrees, relative=True) if len(left) > 1 else None
+    return Estimate(of_a / of_b - 1, error, degrees, None, len(left), unit, relative=True, over_units=spread)
+
+
+def difference_of_ratios(a: Ratio, b: Ratio, *, unit: str = DOCUMENTS) -> Estimate:
+    """Return the difference of two ratios of sums over the same units, each with its own denominators.
+
+    Both are linearized (Cochran 1977, section 6.4). The residuals are subtracted unit by unit, so that variation common
+    to both does not count. Units are weighted by their mean share of the two denominators. With equal denominators this
+    is :func:`ratio` of the differences.
+
+    Args:
+        a, b: numerators and denominators, float64 [units]. No sum of denominators is zero, but single ones may be.
+        unit: name of the units (default: "documents").
+    """
     ratios, rests, shares = [], [], []
     for parts, wholes in (a, b):
         whole = exact_sum(wholes)
@@ -79,24 +168,46 @@ def difference_of_ratios(a: Ratio, b: Ratio) -> Estimate:
         rests.append((parts - ratios[-1] * wholes) / whole)
         shares.append(wholes / whole)
     rest, share = rests[0] - rests[1], (shares[0] + shares[1]) / 2
-    variance = exact_sum(rest * rest) * count / (count - 1)
-    return Estimate(ratios[0] - ratios[1], sqrt(variance), max(1.0, 1 / exact_sum(share * share) - 1))
+    error, degrees = over_units(rest, share)
+    difference = ratios[0] - ratios[1]
+    spread = UnitSpread(difference * share + rest, share, error, degrees) if len(rest) > 1 else None
+    return Estimate(difference, error, degrees, None, len(rest), unit, over_units=spread)
+
+
+def over_units(rests: NDArray[np.float64], shares: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the standard error of a linearized estimate over units, and its degrees of freedom.
+
+    The degrees of freedom count the units as the number of equal ones with the same effective size (Kish 1965), minus
+    one.
+
+    Args:
+        rests: deviation of the estimate that each unit causes, float64 [units]; their sum is zero.
+        shares: weight of each unit, float64 [units]; their sum is one.
+
+    Returns:
+        Standard error and degrees of freedom; an infinite error for one unit.
+    """
+    count = len(rests)
+    if count < 2:
+        return inf, 1.0
+    return sqrt(_squares(rests) * count / (count - 1)), max(1.0, 1 / _squares(shares) - 1)
 
 
 def mean_of(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the unweighted mean of independent estimates, with Satterthwaite's degrees of freedom (1946)."""
+    """Return the unweighted mean of independent estimates, with Satterthwaite's degrees of freedom (1946).
+
+    A single estimate is returned as it is.
+    """
     count = len(estimates)
+    if count == 1:
+        return estimates[0]
     squares = [one.error * one.error for one in estimates]
     whole = fsum(squares)
     parts = fsum(square * square / one.degrees for square, one in zip(squares, estimates, strict=True))
-    degrees = whole * whole / parts if parts else fsum(one.degrees for one in estimates)
-    return Estimate(fsum(one.difference for one in estimates) / count, sqrt(whole) / count, degrees)
-
-
-def interval(estimate: Estimate, unit: float = 1.0) -> tuple[float, float]:
-    """Return the 95 % interval of an estimate by Student's t, multiplied by ``unit`` (default: 1.0)."""
-    half = estimate.error * quantile(ALPHA, estimate.degrees)
-    return unit * (estimate.difference - half), unit * (estimate.difference + half)
+    degrees = whole * whole / parts if parts and whole < inf else fsum(one.degrees for one in estimates)
+    units = sum(one.units or 0 for one in estimates)
+    difference = fsum(one.difference for one in estimates) / count
+    return Estimate(difference, sqrt(whole) / count, degrees, None, units or None, estimates[0].unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +221,9 @@ class Spread:
         seed_deviation: sample standard deviation of the seeds' ratios.
         document_error: part of ``error`` that more seeds do not reduce.
         residual_error: part of ``error`` from variation of single documents between seeds, which more of either reduce.
-        seeds: number of seeds.
+        seeds, units: number of each.
+        over_units: spread over units of the mean over seeds.
+        over_seeds: spread that seeds add.
     """
 
     mean: float
@@ -120,11 +233,15 @@ class Spread:
     document_error: float
     residual_error: float
     seeds: int
+    units: int
+    over_units: UnitSpread
+    over_seeds: SeedSpread
 
     @property
     def estimate(self) -> Estimate:
-        """Estimate: ratio with standard error, degrees of freedom and number of trainings."""
-        return Estimate(self.mean, self.error, self.degrees, self.seeds)
+        """Estimate: ratio with its spread, number of trainings and of units."""
+        spreads = {"over_units": self.over_units, "over_seeds": self.over_seeds}
+        return Estimate(self.mean, self.error, self.degrees, self.seeds, self.units, **spreads)  # type: ignore[arg-type]
 
 
 def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Spread:
@@ -155,6 +272,13 @@ def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> 
     variances = of_seeds**2 / (seeds - 1) + of_documents**2 / (equal - 1)
     variances += of_rest**2 / ((seeds - 1) * (equal - 1))
     fewest = min(seeds, equal) - 1.0
+    means = np.array([exact_sum(column) for column in parts.T]) / seeds
+    share = wholes / whole
+    of_units, degrees = over_units((means - mean * wholes) / whole, share)
+    deviations = (by_seed - mean)[:, np.newaxis]
+    single = ((parts - mean * wholes) / whole - share * deviations - (means - mean * wholes) / whole).ravel()
+    residual = _squares(single) * documents / (documents - 1) / (seeds * (seeds - 1))
+    between = _squares(by_seed - mean) / (seeds - 1) / seeds
     return Spread(
         mean,
         sqrt(whole_square / (seeds * documents)),
@@ -163,86 +287,11 @@ def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> 
         sqrt(max(of_documents - of_rest, 0.0) / (seeds * documents)),
         sqrt(of_rest / (seeds * documents)),
         seeds,
+        documents,
+        UnitSpread(means, wholes, of_units, degrees),
+        SeedSpread(between, seeds - 1.0, residual, (seeds - 1) * (equal - 1)),
     )
 
 
 def _squares(values: NDArray[np.float64]) -> float:
     return exact_sum(values * values)
-
-
-LEAST, MOST = -30.0, 30.0
-"""Search range of the logarithm of the ratio of variances."""
-STEPS = 121
-"""Grid points of the first search over this range."""
-GOLDEN = (sqrt(5) - 1) / 2
-
-
-@dataclass(frozen=True, slots=True)
-class Mixed:
-    """Fixed intercept and standard deviations of a mixed model.
-
-    Attributes:
-        mean: intercept, a mean over languages weighted by their precision.
-        error: standard error of ``mean``; use Student's t with one degree of freedom less than languages.
-        between: standard deviation of the languages' intercepts.
-        within: standard deviation of a language's documents.
-    """
-
-    mean: float
-    error: float
-    between: float
-    within: float
-
-
-def random_intercept(values: Sequence[NDArray[np.float64]]) -> Mixed:
-    """Fit value = intercept + language + residual by restricted maximum likelihood (Patterson and Thompson 1971).
-
-    Only the ratio of the two variances is searched: one number with one optimum. General programs for mixed models use
-    gradients, which may stop early or fail if a variance is zero.
-
-    Args:
-        values: one float64 array per language with the values of its documents, one or more; two or more languages.
-    """
-    counts = np.array([len(one) for one in values], np.float64)
-    means = np.array([exact_sum(one) / len(one) for one in values])
-    inside = exact_sum(np.concatenate([(one - mean) ** 2 for one, mean in zip(values, means, strict=True)]))
-    rest = float(counts.sum() - 1)
-    if not inside:
-        mean = exact_sum(means) / len(means)
-        between = sqrt(exact_sum((means - mean) ** 2) / (len(means) - 1))
-        return Mixed(mean, between / sqrt(len(means)), between, 0.0)
-
-    def parts(ratio: float) -> tuple[float, float, float]:
-        """Return the intercept, the sum of weights, and the sum of squares about the intercept."""
-        weights = counts / (1 + counts * ratio)
-        mean = exact_sum(weights * means) / exact_sum(weights)
-        return mean, exact_sum(weights), inside + exact_sum(weights * (means - mean) ** 2)
-
-    def deviance(exponent: float) -> float:
-        ratio = 0.0 if exponent == -inf else exp(exponent)
-        _, weight, squares = parts(ratio)
-        return rest * log(squares) + exact_sum(np.log1p(counts * ratio)) + log(weight)
-
-    grid = np.linspace(LEAST, MOST, STEPS).tolist()
-    least = min(range(STEPS), key=lambda place: deviance(grid[place]))
-    best = _least(deviance, grid[max(least - 1, 0)], grid[min(least + 1, STEPS - 1)])
-    ratio = 0.0 if deviance(-inf) <= deviance(best) else exp(best)
-    mean, weight, squares = parts(ratio)
-    variance = squares / rest
-    return Mixed(mean, sqrt(variance / weight), sqrt(variance * ratio), sqrt(variance))
-
-
-def _least(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the minimum of a unimodal function between two points, by golden-section search."""
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = function(left), function(right)
-    while high - low > 1e-9:
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = function(right)
-    return (low + high) / 2

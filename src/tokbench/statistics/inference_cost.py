@@ -12,6 +12,7 @@ Bits at equal arithmetic are compared with bytes per token, as in "Compute Optim
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import fsum
 from typing import Any
 
@@ -19,8 +20,7 @@ import numpy as np
 import polars as pl
 
 from tokbench.kernels.elementary import exponentials_of, logs_of
-from tokbench.statistics.equal_size import LEFT_OUT, NONE, Undersized
-from tokbench.statistics.estimate import Estimate, interval
+from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.scale_lines import AXES, LINE, Recipe, ScaleGroup, budget_of
 from tokbench.statistics.scaling import (
     AXIS,
@@ -39,6 +39,7 @@ from tokbench.statistics.scaling import (
     terms_of,
     why_not,
 )
+from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.table import Column, Print, TidyTable
 
@@ -82,12 +83,16 @@ def level_of(group: ScaleGroup, variant: str, model: str) -> tuple[float, float 
     level = sum_of_logs([Weighted(1.0, group.stacked(variant, model, seeds))], group.bytes)
     if not isinstance(level, Estimate):
         return _exp(level), None, None
-    low, high = interval(level)
-    return _exp(level.difference), _exp(low), _exp(high)
+    low, high = level.ends()
+    return _exp(level.difference), _exp_of(low), _exp_of(high)
 
 
 def _exp(value: float) -> float:
     return float(exponentials_of([value])[0])
+
+
+def _exp_of(end: float | None) -> float | None:
+    return None if end is None else _exp(end)
 
 
 def cost_at_equal_bits(
@@ -142,7 +147,7 @@ def _ratio(group: ScaleGroup, variant: str, baseline: str, points: list[Points],
     value = slope.difference if isinstance(slope, Estimate) else slope
     if value >= 0:
         return RISES
-    if isinstance(slope, Estimate) and interval(slope)[1] >= 0:
+    if isinstance(slope, Estimate) and (slope.ends()[1] or 0.0) >= 0:
         return FLAT
     model = own.models[place]
     levels = [_level(group, variant, one, own.seeds) for one in own.models]
@@ -159,8 +164,8 @@ def _ratio(group: ScaleGroup, variant: str, baseline: str, points: list[Points],
     limit = why_not(group, own.seeds)
     if not isinstance(moved, Estimate):
         return _exp(ratio), None, None, limit
-    low, high = interval(Estimate(ratio, moved.error, moved.degrees))
-    return _exp(ratio), _exp(low), _exp(high), limit
+    low, high = map(_exp_of, replace(moved, difference=ratio).ends())
+    return _exp(ratio), low, high, limit
 
 
 def _settings(groups: Sequence[ScaleGroup]) -> Iterator[tuple[Row, str, list[ScaleGroup]]]:
@@ -208,7 +213,7 @@ class _Compared:
         seeds = group.seeds([variant], names)
         terms = [Weighted(weight, group.stacked(variant, model, seeds)) for model, weight in models]
         level = sum_of_logs(terms, group.bytes, bool(seeds))
-        ends = [_exp(end) for end in interval(level)] if isinstance(level, Estimate) else [None, None]
+        ends = [*map(_exp_of, level.ends())] if isinstance(level, Estimate) else [None, None]
         bits = _exp(level.difference if isinstance(level, Estimate) else level)
         counts = (len(seeds), len(group.bytes))
         self.rows.append((*self.key, variant, group.size, 1 / rate, bits, *ends, how, *counts, why_not(group, seeds)))

@@ -10,12 +10,16 @@ import polars as pl
 
 from tokbench.corpus.units import read_units
 from tokbench.io.tables import read_frame
-from tokbench.statistics.equal_size import given_back, undersized_vocabularies
+from tokbench.statistics.eligibility import Trainings
+from tokbench.statistics.families import ComparisonFamily
 from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
+from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scale_lines import Recipe, ScaleGroup, scale_groups, without_seeds
+from tokbench.statistics.scoreboard import scoreboard_families
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
-from tokbench.statistics.verdicts import DETECT, Trainings
+from tokbench.statistics.undersized import given_back, undersized_vocabularies
+from tokbench.statistics.verdicts import DETECT
 from tokbench.tabulation.columns import (
     BOUNDARIES,
     CONVERGENCE_COLUMNS,
@@ -103,6 +107,11 @@ class StatisticsInputs:
         """Answers to perturbed questions with a column ``seed``, as ``answers_by_seed``; empty without any."""
         answers = self._read_newer("perturbed_answers", schema(PERTURBED_ANSWERS))
         return with_seeds(name_units(answers, self.units), self._seeds)
+
+    @cached_property
+    def unit_names(self) -> dict[str, str]:
+        """Name of the units by corpus: that of the file of units, such as ``authors``; other units are documents."""
+        return {corpus: path.stem for corpus, path in self.units.items()}
 
     @cached_property
     def accuracy(self) -> pl.DataFrame:
@@ -218,6 +227,22 @@ class StatisticsInputs:
         sentences = self._read_newer("translation_sentences", schema(SENTENCES))
         seeds = same_but_for_seed(self.experiment.get("translation_models", {}))
         return with_seeds(sentences, seeds).drop("seed")
+
+    @cached_property
+    def families(self) -> list[ComparisonFamily]:
+        """Main measures of every tokenizer, ready to be compared."""
+        return scoreboard_families(
+            self.intrinsic,
+            self.imported,
+            self.tokens_by_document,
+            self.ngram_documents,
+            self.bits_by_seed,
+            averages_by_size(self.accuracy, self.fewer, self.trainings),
+            self.answers_by_seed,
+            self.alignment_by_word,
+            self.trainings,
+            self.unit_names,
+        )
 
     @cached_property
     def baselines_of_tokenizers(self) -> dict[str, str]:

@@ -1,8 +1,11 @@
-"""Comparison of tokenizers over languages, with intervals for other languages of the same kind."""
+"""Comparison of tokenizers over languages, with intervals for other languages of the same kind.
+
+A language is a unit: its difference is a ratio of sums over its documents, and languages have equal weight.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from math import fsum, sqrt
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -10,11 +13,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.kernels.exact import exact_sum
-from tokbench.statistics.equal_size import LEFT_OUT, NONE, Undersized
-from tokbench.statistics.estimate import Estimate, Mixed, random_intercept
-from tokbench.statistics.judgements import BITS, judge, judgement_columns
-from tokbench.statistics.pairs import WHICH, compared, unordered
-from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
+from tokbench.statistics.estimate import Estimate, ratio
+from tokbench.statistics.judgement_columns import BITS, judgement_columns
+from tokbench.statistics.judgements import judge
+from tokbench.statistics.model_bits import NO_SEED
+from tokbench.statistics.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
 from tokbench.statistics.wilcoxon import deviation
 from tokbench.tabulation.columns import CANNOT, CORPUS, MODEL, ORDER, SIZE, SUITE, TRAINING_BYTES, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
@@ -23,6 +27,7 @@ Row = tuple[Any, ...]
 NGRAM_KEY = ("corpus", "training_bytes", "order", "size")
 MODEL_KEY = ("corpus", "model", "suite", "size")
 PLACE = ["language", "document", "bytes"]
+LANGUAGES = "languages"
 
 
 def ngrams_over_languages(
@@ -46,8 +51,8 @@ def models_over_languages(
 
     Returns:
         The columns of :data:`BITS_LANGUAGES`; no row for a corpus with fewer than two languages. With one seed there is
-        a difference without interval. There is no test with fewer than three seeds, or if one of the two vocabularies
-        is undersized.
+        a difference without interval. There is no test with fewer than three seeds or six languages, or if one of
+        the two vocabularies is undersized.
     """
     rows = [(*row, seeds) for row, seeds in _compared(bits_by_seed, MODEL_KEY, baselines, fewer, trained=True)]
     return pl.DataFrame(rows, schema=BITS_LANGUAGES.schema, orient="row")
@@ -68,17 +73,6 @@ class _Text:
     def ratios(self, bits: NDArray[np.float64]) -> list[float]:
         """Return bits / bytes of each language."""
         return [exact_sum(part) / exact_sum(size) for part, size in self._parts(bits)]
-
-    def linearized(self, bits: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """Return for each language an array with a value per document whose mean is the language's ratio.
-
-        See :func:`tokbench.statistics.estimate.ratio_over_both` for the linearization.
-        """
-        found = []
-        for part, size in self._parts(bits):
-            ratio = exact_sum(part) / exact_sum(size)
-            found.append(ratio + len(part) * (part - ratio * size) / exact_sum(size))
-        return found
 
     def _parts(self, bits: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         return zip(np.split(bits, self.starts), np.split(self.sizes, self.starts), strict=True)
@@ -104,17 +98,13 @@ def _compared(
         text = _Text(filled["bytes"].to_numpy().astype(np.float64), np.flatnonzero(named.ne_missing(named.shift()))[1:])
         bits = _bits(part, filled.select(PLACE))
         lowest = min(bits, key=lambda one: (fsum(map(fsum, bits[one].values())) / len(bits[one]), one))
-        pairs = sorted({(min(pair), max(pair)) for pair in unordered(compared(sorted(bits), lowest, baselines))})
+        pairs = sorted_pairs(sorted(bits), lowest, baselines)
         found = {pair: _estimated(text, bits[pair[0]], bits[pair[1]], trained) for pair in pairs}
-        for pair, (fit, _, seeds) in found.items():
-            if any((name, head[-1]) in fewer for name in pair):
-                found[pair] = fit, LEFT_OUT, seeds
-        tested = [pair for pair in pairs if not isinstance(found[pair][1], str)]
-        judged = dict(zip(tested, judge([found[pair][1] for pair in tested]), strict=True))  # type: ignore[misc]
-        for pair in pairs:
-            fit, one, seeds = found[pair]
-            row = astuple(judged[pair]) if pair in judged else (fit.mean, *[None] * 4, NOT_TESTED, None, None, one)
-            yield (*head, *pair, *row, fit.between, fit.within, languages, len(filled)), seeds
+        smaller = [pair for pair in pairs if any((name, head[-1]) in fewer for name in pair)]
+        estimates = [found[pair][0].excluded(LEFT_OUT) if pair in smaller else found[pair][0] for pair in pairs]
+        for pair, judged in zip(pairs, judge(estimates), strict=True):
+            _, between, seeds = found[pair]
+            yield (*head, *pair, *astuple(judged), between, languages, len(filled)), seeds
 
 
 def _bits(part: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, dict[int | None, NDArray[np.float64]]]:
@@ -129,39 +119,29 @@ def _bits(part: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, dict[int | None
 
 def _estimated(
     text: _Text, a: Mapping[int | None, NDArray[np.float64]], b: Mapping[int | None, NDArray[np.float64]], trained: bool
-) -> tuple[Mixed, Estimate | str, int]:
-    """Fit the differences, means over common seeds.
+) -> tuple[Estimate, float, int]:
+    """Return the mean difference over languages, which have equal weight.
 
     Returns:
-        The fit; the estimate to test, or the reason why there is none; the number of common seeds.
+        The estimate, over common seeds and languages; the standard deviation between languages; the number of common
+        seeds. Without a common seed the difference is that of the first seeds, and is not tested.
     """
     seeds = [seed for seed in a if seed in b]
     apart = [a[seed] - b[seed] for seed in seeds] or [next(iter(a.values())) - next(iter(b.values()))]
-    fit = random_intercept(text.linearized(np.mean(apart, axis=0)))
-    degrees = float(len(text.starts))
-    if not trained:
-        return fit, Estimate(fit.mean, fit.error, degrees), len(seeds)
-    if len(seeds) < 2:
-        return fit, ONE_TRAINING if seeds else "no seed in common", len(seeds)
-    spread = deviation([fsum(ratios) / len(ratios) for ratios in map(text.ratios, apart)]) or 0.0
-    of_seeds, of_languages = spread**2 / len(seeds), fit.error**2
-    whole = of_seeds + of_languages
-    parts = of_seeds**2 / (len(seeds) - 1) + of_languages**2 / degrees
-    freedom = whole * whole / parts if parts else degrees
-    return fit, Estimate(fit.mean, sqrt(whole), freedom, len(seeds)), len(seeds)
+    rows = np.array([text.ratios(one) for one in apart])
+    found = ratio(rows, np.ones(rows.shape[1]), unit=LANGUAGES, trained=trained)
+    assert found is not None
+    between = deviation([fsum(of_language) / len(apart) for of_language in rows.T.tolist()]) or 0.0
+    return found if seeds or not trained else found.excluded(NO_SEED), between, len(seeds)
 
 
 _COMMON = (
     Column("between", pl.Float64, "standard deviation of the difference between languages", BITS,
            "between languages", 4),
-    Column("within", pl.Float64, "standard deviation of a document's difference within a language", BITS),
     Column("languages", pl.Int64, "languages that the difference is over", "languages", "languages"),
     Column("documents", pl.Int64, "documents in these languages", "documents", "documents"),
 )  # fmt: skip
-_MODEL = (
-    "a linear model with a random intercept by language, fitted by restricted maximum likelihood; t has one degree of "
-    "freedom less than languages"
-)
+_MODEL = "the unweighted mean over languages, which are the units of the interval"
 _SHOWN = ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "between", "languages")
 NGRAM_LANGUAGES = TidyTable(
     "ngram_languages",
@@ -212,7 +192,7 @@ BITS_LANGUAGES = TidyTable(
         Print(
             "statistics",
             "Bits per byte of a minus those of b over the languages of {corpus}, {model} at vocabulary size {size}: "
-            f"{_MODEL}; the variance of the mean between seeds is added.",
+            f"{_MODEL}; it is over seeds, too.",
             (*_SHOWN, "seeds"),
             by=MODEL_KEY,
             files=("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json"),

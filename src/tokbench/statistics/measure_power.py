@@ -3,8 +3,8 @@
 For each pair of variants, the difference is divided by its standard error. The sources of the error are those of
 :mod:`tokbench.statistics.task_measures`: seeds and questions. The ratio of the pooled difference to the pooled error is
 the signal-to-noise ratio (as in Heineman et al. 2025, "Signal and Noise", where the noise is that of checkpoints). A
-larger ratio needs fewer seeds or questions for the same verdict. It says nothing about which measure is closer to what
-one wants to know.
+larger ratio needs fewer seeds or questions for the same verdict. It does not say which measure is closer to the
+question.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.statistics.eligibility import ONE_TRAINING
 from tokbench.statistics.seed_plan import MOST, Pilot, fewest_that
 from tokbench.statistics.student import detectable, power_of
 from tokbench.statistics.task_measures import (
@@ -22,7 +23,7 @@ from tokbench.statistics.task_measures import (
     MEASURE_NAME,
     OVER_TASKS,
 )
-from tokbench.statistics.verdicts import BETTER, NOT_TESTED, ONE_TRAINING, POWER, WORSE
+from tokbench.statistics.verdicts import BETTER, NOT_TESTED, POWER, WORSE
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tabulation.columns import MODEL, QUESTIONS, REASON, SIZE, SOURCE_CORPUS, SUITE
 from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable

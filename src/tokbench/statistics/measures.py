@@ -7,7 +7,7 @@ import polars as pl
 
 from tokbench.metric import Direction, direction
 from tokbench.statistics.correlation import SMALLER
-from tokbench.statistics.equal_size import NOMINAL, smaller_than_asked
+from tokbench.statistics.undersized import NOMINAL, smaller_than_asked
 from tokbench.statistics.verdicts import ALPHA, BETTER, NOT_TESTED, WORSE
 from tokbench.tabulation.columns import COLUMNS_METRIC, CORPUS, DEFINITION, MODEL, REASON, SUITE
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable

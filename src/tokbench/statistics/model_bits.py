@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.equal_size import LEFT_OUT, NONE, Undersized
-from tokbench.statistics.estimate import Spread, ratio_over_both
-from tokbench.statistics.judgements import BITS, Judgement, judge, judgement_columns
-from tokbench.statistics.pairs import WHICH, compared, unordered
-from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
+from tokbench.statistics.estimate import DOCUMENTS, Estimate, ratio, ratio_over_both
+from tokbench.statistics.judgement_columns import BITS, judgement_columns
+from tokbench.statistics.judgements import Judgement, judge
+from tokbench.statistics.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
+from tokbench.statistics.verdicts import NOT_TESTED, in_full
 from tokbench.statistics.wilcoxon import deviation
 from tokbench.tabulation.columns import CORPUS, MODEL, SIZE, SUITE, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
@@ -26,11 +27,16 @@ from tokbench.tabulation.table import Column, Print, TidyTable
 Row = tuple[Any, ...]
 Pair = tuple[str, str]
 KEY = ("corpus", "model", "suite", "size")
-ONE_DOCUMENT = "one document: how much the difference varies from document to document is not known"
+NO_SEED = "no seed in common"
+DOCUMENTS_EACH: Mapping[str, str] = {}
+"""Names of units of no corpus: each document is a unit."""
 
 
 def compare_model_bits(
-    bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], fewer: Undersized = NONE
+    bits_by_seed: pl.DataFrame,
+    baselines: Mapping[str, str],
+    fewer: Undersized = NONE,
+    unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare every two tokenizers of a corpus, model, suite and size.
 
@@ -38,26 +44,22 @@ def compare_model_bits(
         bits_by_seed: table of bits by document with a column ``seed``, which is null for models trained once. Models
             that differ only in the seed share a name.
         baselines: baseline by variant, used if there are many variants; see
-            :func:`tokbench.statistics.pairs.compared`.
-        fewer: variant and size of undersized vocabularies, which are not compared; see
-            :mod:`tokbench.statistics.equal_size` (default: none).
+            :func:`tokbench.statistics.pair_selection.compared`.
+        fewer: variant and size of undersized vocabularies, which are not tested; see
+            :mod:`tokbench.statistics.eligibility` (default: none).
+        unit_names: name of the units by corpus (default: documents).
 
     Returns:
         One row for each unordered pair, over common seeds and documents: the columns of :data:`BITS_COMPARISONS`. With
-        one seed or one document, or if one vocabulary is undersized, there is a difference without interval. With fewer
-        than three seeds there is no test.
+        one seed the interval is over documents only; with one document there is none.
     """
     rows: list[Row] = []
-    for group in groups(bits_by_seed):
+    for group in groups(bits_by_seed, unit_names):
         lowest = min(group.variants, key=lambda one: (group.level(one), one))
-        pairs = sorted({(min(pair), max(pair)) for pair in unordered(compared(group.variants, lowest, baselines))})
-        size = group.key[-1]
-        spreads = {
-            pair: LEFT_OUT if any((name, size) in fewer for name in pair) else group.spread(*pair) for pair in pairs
-        }
-        known = {pair: one.estimate for pair, one in spreads.items() if isinstance(one, Spread)}
+        pairs = sorted_pairs(group.variants, lowest, baselines)
+        known = {pair: one for pair in pairs if (one := group.difference(*pair, fewer)) is not None}
         judged = dict(zip(known, judge(list(known.values())), strict=True))
-        rows += [group.row(pair, spreads[pair], judged.get(pair)) for pair in pairs]
+        rows += [group.row(pair, judged.get(pair)) for pair in pairs]
     return pl.DataFrame(rows, schema=BITS_COMPARISONS.schema, orient="row")
 
 
@@ -69,11 +71,13 @@ class VariantGroup:
         key: values of :data:`KEY`.
         bits: float64 [documents] by variant and seed; a seed that lacks a document is left out.
         sizes: float64 [documents], bytes of the documents.
+        unit: name of the documents, if they are other units (default: "documents").
     """
 
     key: Row
     bits: Mapping[str, Mapping[int | None, NDArray[np.float64]]]
     sizes: NDArray[np.float64]
+    unit: str = DOCUMENTS
 
     @property
     def variants(self) -> list[str]:
@@ -88,30 +92,38 @@ class VariantGroup:
         """Return the seeds that both variants have."""
         return [seed for seed in self.bits[a] if seed in self.bits[b]]
 
-    def spread(self, a: str, b: str) -> Spread | str:
-        """Return the difference over seeds and documents, or the reason why there is none."""
+    def paired(self, a: str, b: str) -> NDArray[np.float64]:
+        """Return the differences of the bits of common seeds, float64 [seeds, documents]."""
         seeds = self.common(a, b)
-        if not seeds:
-            return "no seed in common"
-        if len(seeds) < 2:
-            return ONE_TRAINING
-        if len(self.sizes) < 2:
-            return ONE_DOCUMENT
-        return ratio_over_both(np.stack([self.bits[a][seed] - self.bits[b][seed] for seed in seeds]), self.sizes)
+        return np.stack([self.bits[a][seed] - self.bits[b][seed] for seed in seeds])
 
-    def row(self, pair: Pair, spread: Spread | str, told: Judgement | None) -> Row:
+    def difference(self, a: str, b: str, fewer: Undersized = NONE) -> Estimate | None:
+        """Return the difference over common seeds and documents; None if there is no common seed.
+
+        Args:
+            a, b: the variants.
+            fewer: variant and size of undersized vocabularies (default: none).
+        """
+        if not self.common(a, b):
+            return None
+        found = ratio(self.paired(a, b), self.sizes, unit=self.unit, trained=True)
+        smaller = any((name, self.key[-1]) in fewer for name in (a, b))
+        return found if found is None or not smaller else found.excluded(LEFT_OUT)
+
+    def row(self, pair: Pair, judged: Judgement | None) -> Row:
         """Return a row of the table."""
-        a, b = pair
-        seeds = self.common(a, b)
-        counts = (len(seeds), len(self.sizes))
-        if told is None or isinstance(spread, str):
-            whole = fsum(self.sizes.tolist())
-            parts = [fsum((self.bits[a][seed] - self.bits[b][seed]).tolist()) / whole for seed in seeds]
-            difference = fsum(parts) / len(parts) if parts else None
-            nothing = (*[None] * 4, NOT_TESTED, None, None, spread)
-            return (*self.key, *pair, difference, *nothing, *counts, None, None, None)
-        spreads = (self.run_deviation(pair, seeds), spread.seed_deviation, spread.document_error)
-        return (*self.key, *pair, *astuple(told), *counts, *spreads)
+        seeds = self.common(*pair)
+        units = int((self.sizes > 0).sum())
+        counts = (len(seeds), units)
+        if judged is None:
+            none = (*[None] * 5, NOT_TESTED, None, None, in_full(NO_SEED), None, None)
+            return (*self.key, *pair, *none, *counts, None, None, None)
+        spreads: Row = (None, None, None)
+        if len(seeds) > 1 and units > 1:
+            filled = self.sizes > 0
+            both = ratio_over_both(self.paired(*pair)[:, filled], self.sizes[filled])
+            spreads = (self.run_deviation(pair, seeds), both.seed_deviation, both.document_error)
+        return (*self.key, *pair, *astuple(judged), *counts, *spreads)
 
     def run_deviation(self, pair: Pair, seeds: list[int | None]) -> float:
         """Return the standard deviation of a tokenizer's bits per byte between seeds, pooled over the pair."""
@@ -120,8 +132,13 @@ class VariantGroup:
         return sqrt(fsum(one * one for one in own) / 2)
 
 
-def groups(documents: pl.DataFrame) -> Iterator[VariantGroup]:
-    """Yield groups with the documents that all their variants have, and the seeds that have all of these."""
+def groups(documents: pl.DataFrame, unit_names: Mapping[str, str] = DOCUMENTS_EACH) -> Iterator[VariantGroup]:
+    """Yield groups with the documents that all their variants have, and the seeds that have all of these.
+
+    Args:
+        documents: bits of every document, or unit, by seed.
+        unit_names: name of the units by corpus (default: documents).
+    """
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         variants = part["variant"].n_unique()
         place = ["document", "language", "bytes"]
@@ -135,7 +152,8 @@ def groups(documents: pl.DataFrame) -> Iterator[VariantGroup]:
             if len(lined_up) == len(wanted):
                 bits.setdefault(str(variant), {})[seed] = lined_up["bits"].to_numpy()
         if bits:
-            yield VariantGroup(key, bits, shared["bytes"].to_numpy().astype(np.float64))
+            unit = unit_names.get(str(key[0]), DOCUMENTS)
+            yield VariantGroup(key, bits, shared["bytes"].to_numpy().astype(np.float64), unit)
 
 
 _FILES = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json")
@@ -161,14 +179,14 @@ BITS_COMPARISONS = TidyTable(
                "more seeds do not reduce it", BITS, "error by documents", 4),
     ),
     maker=compare_model_bits,
-    takes=("bits_by_seed", "baselines", "fewer"),
+    takes=("bits_by_seed", "baselines", "fewer", "unit_names"),
     prints=(
         Print(
             "statistics",
             "Bits per byte of a minus those of b, {model} on the evaluation split of {corpus} at vocabulary size "
             "{size}, paired by seed and document; the 95 % interval allows for both. Fewer bits are better. Where "
-            "Holm's procedure finds no significant difference, the table shows which differences are excluded. With "
-            "fewer than three seeds nothing is tested.",
+            "Holm's procedure finds no significant difference, the table shows which differences are excluded. A test "
+            "needs three seeds and six documents.",
             (
                 "a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "seeds",
                 "documents", "seed_deviation", "document_error",

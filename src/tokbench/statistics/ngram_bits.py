@@ -1,11 +1,10 @@
 """Comparison of tokenizers by the bits of their token n-gram models: ranks over documents, and verdicts on pairs.
 
 All tokenizers encode the same documents. Tokenizers that lose text have less to predict and are not ranked, nor are
-undersized vocabularies. Pairs are tested by Student's t over documents. A bootstrap is unreliable for few documents: if
-all of seven agree in sign, its p-value is the least possible.
+undersized vocabularies. Pairs are tested over documents.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from math import fsum
 from typing import Any
@@ -14,17 +13,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.statistics.cells import by_variant
 from tokbench.statistics.critical_difference import friedman, nemenyi
-from tokbench.statistics.equal_size import FEWER, LEFT_OUT, NONE, Undersized
-from tokbench.statistics.estimate import ratio_over_documents
-from tokbench.statistics.judgements import judge, judgement_columns
-from tokbench.statistics.pairs import WHICH, compared, unordered
-from tokbench.statistics.verdicts import NOT_TESTED
+from tokbench.statistics.eligibility import FEWER
+from tokbench.statistics.estimate import DOCUMENTS, ratio
+from tokbench.statistics.judgement_columns import judgement_columns
+from tokbench.statistics.judgements import Judgement, judge
+from tokbench.statistics.model_bits import DOCUMENTS_EACH
+from tokbench.statistics.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
 from tokbench.tabulation.columns import CANNOT, CORPUS, ORDER, P_VALUE, REASON, SIZE, TRAINING_BYTES, VARIANT, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]
 KEY = ("corpus", "training_bytes", "order", "size")
+PLACE = ("document", "bytes")
 
 
 def rank_ngram_bits(ngram_documents: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFrame:
@@ -33,7 +36,7 @@ def rank_ngram_bits(ngram_documents: pl.DataFrame, fewer: Undersized = NONE) -> 
     Args:
         ngram_documents: bits of every document by token n-gram models.
         fewer: variant and size of undersized vocabularies, which are not ranked; see
-            :mod:`tokbench.statistics.equal_size` (default: none).
+            :mod:`tokbench.statistics.undersized` (default: none).
 
     Returns:
         One row per corpus, budget, order, size and variant: ``average_rank``, ``blocks`` (documents), ``friedman``
@@ -73,12 +76,12 @@ class _Group:
 def _groups(documents: pl.DataFrame, fewer: Undersized) -> Iterator[_Group]:
     """Yield groups with the documents that all their variants have."""
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
-        wide = part.pivot("variant", index=["document", "bytes"], values="bits").drop_nulls().sort("document")
-        names = [name for name in wide.columns if name not in ("document", "bytes")]
-        variants = [name for name in names if (name, key[-1]) not in fewer]
-        smaller = [name for name in names if name not in variants]
-        if wide["bytes"].sum():
-            yield _Group(key, variants, smaller, wide.select(variants).to_numpy())
+        shared, bits = by_variant(part, PLACE, "bits")
+        variants = [name for name in bits if (name, key[-1]) not in fewer]
+        smaller = [name for name in bits if name not in variants]
+        if shared["bytes"].sum():
+            chosen = [bits[name] for name in variants]
+            yield _Group(key, variants, smaller, np.stack(chosen, 1) if chosen else np.empty((len(shared), 0)))
 
 
 NGRAM_RANKS = TidyTable(
@@ -119,40 +122,57 @@ NGRAM_RANKS = TidyTable(
 )  # fmt: skip
 
 
-PLACE = ["document", "bytes"]
-ONE_DOCUMENT = "one document: how much other documents would differ is not known"
-
-
 def judge_ngram_bits(
-    ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], fewer: Undersized = NONE
+    ngram_documents: pl.DataFrame,
+    baselines_of_tokenizers: Mapping[str, str],
+    fewer: Undersized = NONE,
+    unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
-    """Compare every two tokenizers of a corpus, size, order and budget, by Student's t over documents.
+    """Compare every two tokenizers of a corpus, size, order and budget over documents.
 
     Returns:
-        The columns of :data:`NGRAM_VERDICTS`, one row per unordered pair. With one document, or if one vocabulary is
-        undersized, there is a difference without interval.
+        The columns of :data:`NGRAM_VERDICTS`, one row per unordered pair. With one document there is no interval.
+        Nothing is tested with fewer than six documents, or if one vocabulary is undersized.
     """
     rows: list[tuple[Any, ...]] = []
     for key, part in ngram_documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
-        wide = part.pivot("variant", index=PLACE, values="bits").drop_nulls().filter(pl.col("bytes") > 0).sort(PLACE)
-        bits = {name: wide[name].to_numpy() for name in wide.columns if name not in PLACE}
-        sizes = wide["bytes"].to_numpy().astype(np.float64)
+        shared, bits = by_variant(part.filter(pl.col("bytes") > 0), PLACE, "bits")
+        sizes = shared["bytes"].to_numpy().astype(np.float64)
         if not len(sizes):
             continue
         lowest = min(bits, key=lambda one: (fsum(bits[one].tolist()), one))
-        pairs = sorted({(min(p), max(p)) for p in unordered(compared(list(bits), lowest, baselines_of_tokenizers))})
-        smaller = [pair for pair in pairs if any((name, key[-1]) in fewer for name in pair)]
-        tested = [pair for pair in pairs if pair not in smaller] if len(sizes) > 1 else []
-        judgements = judge([ratio_over_documents(bits[a] - bits[b], sizes) for a, b in tested])
-        verdicts = dict(zip(tested, judgements, strict=True))
-        for a, b in pairs:
-            if (a, b) in verdicts:
-                rows.append((*key, a, b, *astuple(verdicts[a, b]), len(sizes)))
-                continue
-            difference = fsum((bits[a] - bits[b]).tolist()) / fsum(sizes.tolist())
-            verdict, reason = (NOT_TESTED, LEFT_OUT) if (a, b) in smaller else (None, ONE_DOCUMENT)
-            rows.append((*key, a, b, difference, *[None] * 4, verdict, None, None, reason, len(sizes)))
+        pairs = sorted_pairs(list(bits), lowest, baselines_of_tokenizers)
+        unit = unit_names.get(str(key[0]), DOCUMENTS)
+        judged = judge_differences(bits, sizes, pairs, key[-1], fewer, unit)
+        rows += [(*key, *pair, *astuple(one), len(sizes)) for pair, one in zip(pairs, judged, strict=True)]
     return pl.DataFrame(rows, schema=NGRAM_VERDICTS.schema, orient="row")
+
+
+def judge_differences(
+    parts: Mapping[str, NDArray[np.float64]],
+    wholes: NDArray[np.float64],
+    pairs: Sequence[tuple[str, str]],
+    size: int,
+    fewer: Undersized,
+    unit: str,
+) -> list[Judgement]:
+    """Judge the differences of pairs of tokenizers on the same documents.
+
+    Args:
+        parts: numerators of each variant, float64 [documents].
+        wholes: denominators, float64 [documents], all above zero.
+        pairs: pairs of variants, a and b.
+        size: vocabulary size.
+        fewer: variant and size of undersized vocabularies, which are not tested.
+        unit: name of the documents, if they are other units.
+    """
+    estimates = []
+    for a, b in pairs:
+        estimate = ratio(parts[a] - parts[b], wholes, unit=unit)
+        assert estimate is not None
+        smaller = any((name, size) in fewer for name in (a, b))
+        estimates.append(estimate.excluded(LEFT_OUT) if smaller else estimate)
+    return judge(estimates)
 
 
 NGRAM_VERDICTS = TidyTable(
@@ -165,17 +185,17 @@ NGRAM_VERDICTS = TidyTable(
         SIZE,
         A,
         B,
-        *judgement_columns("by Student's t over documents", "all pairs of the corpus, size, order and budget"),
+        *judgement_columns("over documents", "all pairs of the corpus, size, order and budget"),
         Column("documents", pl.Int64, "test documents", "documents", "documents"),
     ),
     maker=judge_ngram_bits,
-    takes=("ngram_documents", "baselines_of_tokenizers", "fewer"),
+    takes=("ngram_documents", "baselines_of_tokenizers", "fewer", "unit_names"),
     prints=(
         Print(
             "statistics",
             "Bits per byte of a minus those of b at vocabulary size {size}, by token n-gram models of order {order} "
-            "trained on {training_bytes} bytes, on the evaluation split of {corpus}; by Student's t over its "
-            "documents, which allows for there being few. " + CANNOT,
+            "trained on {training_bytes} bytes, on the evaluation split of {corpus}, over its "
+            "documents. " + CANNOT,
             ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "documents"),
             by=KEY,
             files=("ngram_bits/{a}/{size}.json", "ngram_bits/{b}/{size}.json"),

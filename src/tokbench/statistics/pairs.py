@@ -1,23 +1,20 @@
-"""Pairwise comparison of variants by accuracy ("Tokenization Is More Than Compression", section 5.1 and figure 2).
+"""Signed-rank tests of variants as in "Tokenization Is More Than Compression" (section 5.1 and figure 2), and pairs.
 
-All ordered pairs of a model and suite are compared if there are few variants. A thousand variants have a million pairs:
-nobody reads them, and correcting for them leaves no power. Above a limit each variant is therefore compared only with
-its baseline and with the best. P-values are corrected for the tests that are made. The best variant is chosen by the
-accuracies that it is tested on, and no correction for these tests allows for that. The baseline is chosen beforehand.
+These tests are over cells (size and task), which are not independent draws. They are reported as the paper does it, and
+decide nothing: verdicts are those of :mod:`tokbench.statistics.paired_comparisons`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from itertools import permutations
 from math import fsum
 
-import numpy as np
 import polars as pl
 
-from tokbench.statistics.bootstrap import Bootstrap, resampled_means, summarized_rows
 from tokbench.statistics.cells import Cell, grids, name_cells
-from tokbench.statistics.equal_size import AS_MANY, NONE, Undersized, left_out, sizes_with_fewer
-from tokbench.statistics.verdicts import Trainings, detectable_difference, fewest, why_untested
+from tokbench.statistics.eligibility import Trainings, fewest, why_untested
+from tokbench.statistics.pair_selection import WHICH, compared, unordered
+from tokbench.statistics.undersized import AS_MANY, NONE, Undersized, left_out, sizes_with_fewer
+from tokbench.statistics.verdicts import detectable_difference
 from tokbench.statistics.wilcoxon import (
     Null,
     benjamini_hochberg,
@@ -27,44 +24,8 @@ from tokbench.statistics.wilcoxon import (
     signed_rank,
     standardized_mean,
 )
-from tokbench.tabulation import columns
+from tokbench.tabulation import columns, limits
 from tokbench.tabulation.table import DIFFERENCE, Column, Print, TidyTable
-
-WHICH = (
-    f"only pairs with the corpus baseline or the best variant if there are more than "
-    f"{columns.MAX_PAIRWISE_VARIANTS} variants"
-)
-"""Pairs in the tables of comparisons, in a phrase."""
-Pair = tuple[str, str]
-
-
-def compared(variants: Sequence[str], best: str | Mapping[str, str] | None, baselines: Mapping[str, str]) -> list[Pair]:
-    """Return the ordered pairs of variants to compare, for one model and suite.
-
-    These are all pairs, or above :data:`tokbench.tabulation.columns.MAX_PAIRWISE_VARIANTS` variants the pairs of each
-    variant with its baseline and with the best, in both orders. If no such pair exists, each variant is paired with the
-    first.
-
-    Args:
-        variants: variants, in the order of the pairs.
-        best: variant of the highest average accuracy, or the best of each variant's group by variant. None if no
-            variant has all cells.
-        baselines: baseline by variant.
-    """
-    if len(variants) <= columns.MAX_PAIRWISE_VARIANTS:
-        return list(permutations(variants, 2))
-    place = {variant: index for index, variant in enumerate(variants)}
-    partners: dict[str, set[str]] = {variant: set() for variant in variants}
-    for variant in variants:
-        first = best.get(variant) if isinstance(best, Mapping) else best
-        for reference in (baselines.get(variant), first):
-            if reference in place and reference != variant:
-                partners[variant].add(reference)
-                partners[reference].add(variant)
-    if not any(partners.values()):
-        lead, *others = variants
-        partners |= {other: {lead} for other in others} | {lead: set(others)}
-    return [(a, b) for a in variants for b in sorted(partners[a], key=place.__getitem__)]
 
 
 def best_of(ranks: pl.DataFrame) -> dict[tuple[str, str], str]:
@@ -80,15 +41,7 @@ def best_of(ranks: pl.DataFrame) -> dict[tuple[str, str], str]:
 def of_every_pair(pairs: pl.DataFrame) -> bool:
     """Return True if a table for one model and suite has every ordered pair, or if its variants are few."""
     count = pl.concat([pairs["a"], pairs["b"]]).n_unique()
-    return count <= columns.MAX_PAIRWISE_VARIANTS or pairs.height == count * (count - 1)
-
-
-def unordered(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return each unordered pair once, in the order of first occurrence."""
-    found: dict[frozenset[str], Pair] = {}
-    for pair in pairs:
-        found.setdefault(frozenset(pair), pair)
-    return list(found.values())
+    return count <= limits.MAX_PAIRWISE_VARIANTS or pairs.height == count * (count - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +50,6 @@ class PairedDifference:
 
     Attributes:
         mean_difference: mean difference of the accuracies, first minus second.
-        low, high: 95 % interval of the mean, by the paired bootstrap over cells.
-        task_low, task_high: the same interval with tasks drawn with all their sizes; None for a single task.
-        bootstrap_p: one-sided p-value from the resamples of cells: share with a mean difference not above zero.
         rank_biserial: effect size of the signed-rank test, -1 to 1.
         standardized_mean: mean / standard deviation of the differences.
         detectable: mean difference that the test detects with probability 0.8.
@@ -110,11 +60,6 @@ class PairedDifference:
     """
 
     mean_difference: float | None
-    low: float | None
-    high: float | None
-    task_low: float | None
-    task_high: float | None
-    bootstrap_p: float | None
     rank_biserial: float | None
     standardized_mean: float | None
     detectable: float | None
@@ -124,7 +69,7 @@ class PairedDifference:
     p_value: float | None
 
 
-NOTHING = PairedDifference(None, None, None, None, None, None, None, None, None, None, 0, 0, None)
+NOTHING = PairedDifference(None, None, None, None, None, 0, 0, None)
 ADJUSTED = {"holm": holm, "benjamini_hochberg": benjamini_hochberg}
 """Corrections by column name."""
 
@@ -140,17 +85,17 @@ def compare_pairs(
 ) -> pl.DataFrame:
     """Test "a is better than b" by the one-sided exact Wilcoxon signed-rank test, for ordered pairs of variants.
 
-    Pairs are chosen by :func:`compared`. Accuracies are paired by vocabulary size and task within one model and suite.
-    Cells are left out if a variant lacks them, or if one of the vocabularies is undersized. P-values are adjusted for
-    the number of tests of the model and suite.
+    Pairs are chosen by :func:`tokbench.statistics.pair_selection.compared`. Accuracies are paired by vocabulary size
+    and task within one model and suite. Cells are left out if a variant lacks them, or if one of the vocabularies is
+    undersized. P-values are adjusted for the number of tests of the model and suite.
 
     Args:
         accuracy: table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
         ranks: table of ranks, to find the best variant of each model and suite (default: None, no best).
         baselines: baseline by variant (default: none).
-        fewer: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.equal_size` (default: none).
-        trainings: see :func:`tokbench.statistics.verdicts.fewest`. With fewer than three there are differences and
-            intervals, but no p-values.
+        fewer: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.eligibility` (default: none).
+        trainings: see :func:`tokbench.statistics.eligibility.fewest`. With fewer than three there are differences, but
+            no p-values.
         null: null distribution under ties, see :func:`tokbench.statistics.wilcoxon.signed_rank` (default: "tied").
 
     Returns:
@@ -177,7 +122,7 @@ def compare_pairs(
                 reason = "no cell in common" + AS_MANY * bool(smaller)
             forth, back = differences(common, null)
             if common and (why := why_untested(fewest(trainings, model, suite, {size for size, _ in common}))):
-                forth, back = (replace(one, bootstrap_p=None, detectable=None, p_value=None) for one in (forth, back))
+                forth, back = (replace(one, detectable=None, p_value=None) for one in (forth, back))
                 reason = "; ".join(filter(None, (why, reason)))
             found[a, b] = (*astuple(forth), len(single), reason)
             found[b, a] = (*astuple(back), len(single), reason)
@@ -191,7 +136,7 @@ def why_left_out(single: Sequence[Cell], smaller: str | None) -> str | None:
     Args:
         single: cells that only one of the two has.
         smaller: text about sizes at which one vocabulary is undersized, see
-            :func:`tokbench.statistics.equal_size.left_out`.
+            :func:`tokbench.statistics.undersized.left_out`.
     """
     alone = f"left out, in one of the two only: {name_cells(single)}" if single else None
     return "; ".join(filter(None, (alone, smaller))) or None
@@ -201,33 +146,18 @@ def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[Pa
     """Compare two variants by the differences of their accuracies, first minus second, cell by cell.
 
     Returns:
-        The first against the second, and the second against the first, from the same resamples.
+        The first against the second, and the second against the first.
     """
     if not of_cells:
         return NOTHING, NOTHING
     values = list(of_cells.values())
-    means = [resampled_means(values), resampled_means(values, [task for _, task in of_cells])]
-    known = [one for one in means if one is not None]
-    drawn = summarized_rows(np.stack([side for one in known for side in (one, 0.0 - one)])) if known else []
-    cells, tasks = drawn[:2], drawn[2:]
-    return (
-        _difference(values, cells[:1], tasks[:1], null),
-        _difference([0.0 - value for value in values], cells[1:], tasks[1:], null),
-    )
+    return _difference(values, null), _difference([0.0 - value for value in values], null)
 
 
-def _difference(values: list[float], cells: list[Bootstrap], tasks: list[Bootstrap], null: Null) -> PairedDifference:
-    """Return one direction; ``cells`` and ``tasks`` have at most one element."""
+def _difference(values: list[float], null: Null) -> PairedDifference:
     test = signed_rank(values, null)
-    low, high, bootstrap_p = (cells[0].low, cells[0].high, cells[0].p_value) if cells else (None, None, None)
-    task_low, task_high = (tasks[0].low, tasks[0].high) if tasks else (None, None)
     return PairedDifference(
         fsum(values) / len(values),
-        low,
-        high,
-        task_low,
-        task_high,
-        bootstrap_p,
         rank_biserial(values),
         standardized_mean(values),
         detectable_difference(deviation(values), len(values)),
@@ -277,7 +207,6 @@ def power_table(pairs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-_INTERVAL, _TASKS = "an interval needs two cells", "an interval over tasks needs two tasks"
 COMPARISONS = TidyTable(
     "comparisons",
     f"an ordered pair of variants under a model and suite, testing whether a is better than b; {WHICH}",
@@ -287,12 +216,6 @@ COMPARISONS = TidyTable(
         columns.A,
         columns.B,
         columns.MEAN_DIFFERENCE,
-        replace(columns.LOW, heading="low", empty=_INTERVAL),
-        replace(columns.HIGH, heading="high", empty=_INTERVAL),
-        Column("task_low", pl.Float64, "lower end of the interval with tasks drawn with all their sizes", DIFFERENCE,
-               "low, tasks", 2, _TASKS),
-        Column("task_high", pl.Float64, "upper end of this interval", DIFFERENCE, "high, tasks", 2, _TASKS),
-        columns.BOOTSTRAP_P,
         Column(
             "rank_biserial", pl.Float64, "effect size of the test, (W+ - W-) / (W+ + W-)", "", "rank-biserial", 2,
             "every difference is zero",
@@ -324,9 +247,8 @@ COMPARISONS = TidyTable(
             "Tests of whether a is better than b, by the accuracy of {model} on {suite}. p of the {test}; n: "
             "differences that are not zero, zeros: differences that are.",
             (
-                "a", "b", "mean_difference", "low", "high", "task_low", "task_high", "p_value", "holm",
-                "benjamini_hochberg", "bootstrap_p", "rank_biserial", "standardized_mean", "detectable", "n", "zeros",
-                "missing",
+                "a", "b", "mean_difference", "p_value", "holm", "benjamini_hochberg", "rank_biserial",
+                "standardized_mean", "detectable", "n", "zeros", "missing",
             ),
             by=("model", "suite"),
             files=("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json"),

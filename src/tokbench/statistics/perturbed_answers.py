@@ -18,26 +18,28 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.equal_size import LEFT_OUT, NONE, Undersized
-from tokbench.statistics.estimate import interval
 from tokbench.statistics.judgements import Judgement
-from tokbench.statistics.pairs import WHICH, compared, unordered
+from tokbench.statistics.model_bits import NO_SEED
+from tokbench.statistics.pair_selection import WHICH, sorted_pairs
 from tokbench.statistics.task_measures import (
     ANSWER_MEASURES,
     CLUSTERS,
     KEY,
     NO_QUESTION,
-    NO_SEED,
     NO_VALUE,
     OVER_TASKS,
     TASK_MEASURE_COMPARISONS,
     TASK_MEASURES,
     Measure,
     TaskEstimate,
+    counts_of,
     estimate_mean,
+    joined_reasons,
     judge_family,
+    judged_values,
     question_cluster,
 )
+from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
 from tokbench.statistics.verdicts import NOT_TESTED
 from tokbench.tabulation.columns import KIND, MODEL, QUESTIONS, REASON, SIZE, SOURCE_CORPUS, SUITE, VARIANT, A, B
 from tokbench.tabulation.table import EXCESS, MEASURE, Column, Print, TidyTable
@@ -191,7 +193,7 @@ def _change(group: PerturbedGroup, variant: str, selection: Selection) -> Row:
         reason = lacking or NO_CHANGE
         return (*[None] * 6, 0 if one is None else one.questions, selection.unchanged, None, None, len(changes), reason)
     clean, perturbed = (estimate.mean for of in values if (estimate := group.mean(of, selection)))
-    ends = (None, None) if one.error is None else interval(one.estimate)
+    ends = one.estimate.ends()
     relative = one.mean / clean if clean else None
     counts = (one.questions, selection.unchanged, one.clusters, one.seed_deviation, one.seeds)
     return (clean, perturbed, one.mean, *ends, relative, *counts, one.reason)
@@ -237,31 +239,24 @@ def _compared(
             one = group.mean(differences, selection)
             if one is not None:
                 found[key] = one
-                reasons[key] = [one.reason, group.lacking(differences, selection)]
+                reasons[key] = [group.lacking(differences, selection)]
         if whole not in found:
             reasons[whole] = [NO_QUESTION]
-    smaller = {key for key in reasons if any((name, group.key[-1]) in fewer for name in key[0])}
-    tested = {key: one for key, one in found.items() if one.error is not None and key not in smaller}
+    smaller = {key for key in found if any((name, group.key[-1]) in fewer for name in key[0])}
+    estimates = {key: one.estimate.excluded(LEFT_OUT * (key in smaller)) for key, one in found.items()}
     judged: dict[Key, tuple[Judgement, float | None]] = {}
     for family in product((False, True), (False, True)):
-        of_family = {key: one for key, one in tested.items() if (bool(key[1]), bool(key[2])) == family}
+        of_family = {key: one for key, one in estimates.items() if (bool(key[1]), bool(key[2])) == family}
         judged |= judge_family(of_family, measure)
     order = {(one.task, one.kind): place for place, one in enumerate(group.selections)}
     for key in sorted(reasons, key=lambda key: (order[key[1:]], key[0])):
         head = (*group.key, *key[1:], measure.name, *key[0])
-        limits = [*reasons[key], LEFT_OUT if key in smaller else None]
         if key not in found:
-            yield (*head, *[None] * 7, NOT_TESTED, None, None, "; ".join(filter(None, limits)), *[None] * 6)
+            yield (*head, *[None] * 7, NOT_TESTED, None, None, joined_reasons(*reasons[key]), *[None] * 8)
             continue
-        one = found[key]
-        counts = (one.seeds, one.questions, one.clusters, one.seed_deviation, one.question_error, one.residual_error)
-        if key not in judged:
-            yield (*head, one.mean, *[None] * 6, NOT_TESTED, None, None, "; ".join(filter(None, limits)), *counts)
-            continue
-        verdict, adjusted = judged[key]
-        tests = (verdict.p_value, verdict.holm, adjusted, verdict.verdict, verdict.excluded, verdict.detectable)
-        reason = "; ".join(filter(None, [verdict.reason, *limits])) or None
-        yield (*head, one.mean, one.error, verdict.low, verdict.high, *tests, reason, *counts)
+        one, (verdict, adjusted) = found[key], judged[key]
+        reason = joined_reasons(verdict.reason, *reasons[key])
+        yield (*head, *judged_values(one, verdict, adjusted), reason, *counts_of(one))
 
 
 def _pairs(group: PerturbedGroup, measure: Measure, baselines: Mapping[str, str]) -> list[Pair]:
@@ -271,7 +266,7 @@ def _pairs(group: PerturbedGroup, measure: Measure, baselines: Mapping[str, str]
     levels = {name: group.mean(group.change(name), whole) for name in group.values}
     known = [(sign * one.mean, name) for name, one in levels.items() if one is not None]
     best = min(known)[1] if known else None
-    return sorted({(min(pair), max(pair)) for pair in unordered(compared(list(group.values), best, baselines))})
+    return sorted_pairs(list(group.values), best, baselines)
 
 
 MEASURE_NAME = Column("measure", pl.String, "accuracy; answer_bits_per_byte: bits per byte of the right answer")
@@ -346,8 +341,8 @@ PERTURBED_COMPARISONS = TidyTable(
         replace(_COMPARED["holm"], definition=f"p-value after Holm's correction over {_FAMILY}"),
         _COMPARED["benjamini_hochberg"],
         replace(_COMPARED["verdict"], definition="verdict on a by Holm's p at level 0.05: better (it loses less), "
-                "worse, or not told apart (no significant difference); not tested with fewer than three trainings"),
-        *(_COMPARED[name] for name in ("excluded", "detectable", "reason", "seeds")),
+                "worse, no significant difference, or not tested (see reason)"),
+        *(_COMPARED[name] for name in ("excluded", "detectable", "reason", "n", "unit", "seeds")),
         replace(QUESTIONS, definition=_QUESTIONS),
         *(_COMPARED[name] for name in ("clusters", "seed_deviation", "question_error", "residual_error")),
     ),

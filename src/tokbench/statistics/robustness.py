@@ -1,6 +1,6 @@
 """Robustness of segmentations: tokens added and changed per edit of the text, and comparisons of tokenizers.
 
-All tokenizers encode the same lines, and edits are equal. Intervals are by Student's t over documents.
+All tokenizers encode the same lines, and edits are equal. Intervals are over documents.
 """
 
 from collections.abc import Mapping
@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tokbench.statistics.equal_size import LEFT_OUT, NONE, Undersized
-from tokbench.statistics.estimate import interval, ratio_over_documents
-from tokbench.statistics.judgements import judge, judgement_columns
-from tokbench.statistics.pairs import WHICH, compared, unordered
-from tokbench.statistics.verdicts import NOT_TESTED
+from tokbench.statistics.cells import by_variant
+from tokbench.statistics.estimate import DOCUMENTS, ratio
+from tokbench.statistics.judgement_columns import judgement_columns
+from tokbench.statistics.model_bits import DOCUMENTS_EACH
+from tokbench.statistics.ngram_bits import judge_differences
+from tokbench.statistics.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.undersized import NONE, Undersized
 from tokbench.tabulation.columns import CORPUS, EDITS, KIND, SIZE, VARIANT, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 PER_EDIT = "tokens per edit"
-ONE_DOCUMENT = "one document: how much other documents would differ is not known"
 KEY = ("corpus", "size", "kind")
 
 
@@ -38,15 +39,17 @@ def robustness_by_kind(robustness_documents: pl.DataFrame) -> pl.DataFrame:
             edits = part["edits"].to_numpy().astype(np.float64)
             values: list[float | None] = []
             for name in ("added", "changed"):
-                parts = part[name].to_numpy().astype(np.float64)
-                ends = interval(ratio_over_documents(parts, edits)) if len(edits) > 1 else (None, None)
-                values += [float(parts.sum() / edits.sum()), *ends]
+                found = ratio(part[name].to_numpy().astype(np.float64), edits)
+                values += [None] * 3 if found is None else [found.difference, *found.ends()]
             rows.append((corpus, size, kind, variant, len(edits), int(edits.sum()), *values))
     return pl.DataFrame(rows, schema=ROBUSTNESS.schema, orient="row")
 
 
 def compare_robustness(
-    robustness_documents: pl.DataFrame, baselines_of_all: Mapping[str, str], fewer: Undersized = NONE
+    robustness_documents: pl.DataFrame,
+    baselines_of_all: Mapping[str, str],
+    fewer: Undersized = NONE,
+    unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare every two tokenizers of a corpus and size by tokens added per edit, for each kind of perturbation.
 
@@ -54,36 +57,28 @@ def compare_robustness(
         robustness_documents: edits and tokens of every document.
         baselines_of_all: baseline by variant.
         fewer: variant and size of undersized vocabularies, which are not tested (default: none).
+        unit_names: name of the units by corpus (default: documents).
 
     Returns:
         The columns of :data:`ROBUSTNESS_COMPARISONS`, one row per unordered pair.
     """
     rows: list[tuple[Any, ...]] = []
     for key, part in robustness_documents.group_by(*KEY, maintain_order=True):
-        wide = part.pivot("variant", index=["document", "edits"], values="added").drop_nulls()
-        edits = wide["edits"].to_numpy().astype(np.float64)
-        added = {name: wide[name].to_numpy().astype(np.float64) for name in wide.columns[2:]}
+        shared, added = by_variant(part.filter(pl.col("edits") > 0), ("document", "edits"), "added")
+        edits = shared["edits"].to_numpy().astype(np.float64)
         if not len(edits):
             continue
         lowest = min(added, key=lambda name: (added[name].sum(), name))
-        pairs = sorted({(min(p), max(p)) for p in unordered(compared(list(added), lowest, baselines_of_all))})
-        smaller = [pair for pair in pairs if any((name, key[1]) in fewer for name in pair)]
-        tested = [pair for pair in pairs if pair not in smaller] if len(edits) > 1 else []
-        judgements = judge([ratio_over_documents(added[a] - added[b], edits) for a, b in tested])
-        verdicts = dict(zip(tested, judgements, strict=True))
-        for a, b in pairs:
-            if (a, b) in verdicts:
-                rows.append((*key, a, b, *astuple(verdicts[a, b]), len(edits)))
-                continue
-            difference = float((added[a] - added[b]).sum() / edits.sum())
-            verdict, reason = (NOT_TESTED, LEFT_OUT) if (a, b) in smaller else (None, ONE_DOCUMENT)
-            rows.append((*key, a, b, difference, *[None] * 4, verdict, None, None, reason, len(edits)))
+        pairs = sorted_pairs(list(added), lowest, baselines_of_all)
+        unit = unit_names.get(str(key[0]), DOCUMENTS)
+        judged = judge_differences(added, edits, pairs, key[1], fewer, unit)
+        rows += [(*key, *pair, *astuple(one), len(edits)) for pair, one in zip(pairs, judged, strict=True)]
     return pl.DataFrame(rows, schema=ROBUSTNESS_COMPARISONS.schema, orient="row")
 
 
 def _judged() -> tuple[Column, ...]:
     """Return the columns of a judgement in tokens per edit."""
-    columns = judgement_columns("by Student's t over documents", "all pairs of the corpus, size and kind")
+    columns = judgement_columns("over documents", "all pairs of the corpus, size and kind")
     per_edit = (replace(one, unit=PER_EDIT) if one.unit == "bits per byte" else one for one in columns)
     return tuple(
         replace(one, heading="a − b (tokens per edit)")
@@ -135,7 +130,7 @@ ROBUSTNESS_COMPARISONS = TidyTable(
     f"two variants at a vocabulary size under a kind of perturbation; {WHICH}",
     (CORPUS, SIZE, KIND, A, B, *_judged(), Column("documents", pl.Int64, "documents with an edit", "documents")),
     maker=compare_robustness,
-    takes=("robustness_documents", "baselines_of_all", "fewer"),
+    takes=("robustness_documents", "baselines_of_all", "fewer", "unit_names"),
     keys=("corpus", "size", "kind", "a", "b"),
     prints=(
         Print(

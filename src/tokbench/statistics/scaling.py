@@ -14,9 +14,9 @@ Reference: :mod:`tokbench.reference.scaling`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from math import fsum, sqrt
+from math import fsum, inf
 from typing import Any
 
 import numpy as np
@@ -24,17 +24,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.kernels.elementary import exponentials_of, logs_of
-from tokbench.statistics.equal_size import NONE, Undersized
-from tokbench.statistics.estimate import Estimate, interval, ratio_over_both, ratio_over_documents
+from tokbench.statistics.eligibility import ONE_TRAINING
+from tokbench.statistics.estimate import Estimate, ratio
 from tokbench.statistics.judgements import judge
-from tokbench.statistics.model_bits import ONE_DOCUMENT
+from tokbench.statistics.model_bits import NO_SEED
 from tokbench.statistics.scale_lines import AXES, LINE, ScaleGroup
-from tokbench.statistics.verdicts import BETTER, NOT_TESTED, NOT_TOLD, ONE_TRAINING, WORSE
+from tokbench.statistics.undersized import NONE, Undersized
+from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 from tokbench.tabulation.columns import REASON, VARIANT, A, B
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 Row = tuple[Any, ...]
-NO_SEED = "no seed in common"
+ONE_DOCUMENT = "one document: how much other documents would differ is not known"
 TWO_VALUES = "two scales: a slope, and no check of the law"
 STRAIGHT, SLOWER, FASTER = "no significant curvature", "falls more slowly at large scale", "falls faster at large scale"
 STEEPER, FLATTER = "steeper", "flatter"
@@ -63,28 +64,16 @@ def sum_of_logs(terms: Sequence[Weighted], sizes: NDArray[np.float64], paired: b
         paired: False if the terms have no seed in common; there is then no standard error (default: True).
 
     Returns:
-        An estimate over seeds and documents. With one seed it is over documents, with one document over seeds. With
-        one of both, only the value.
+        An estimate over seeds and documents, over documents only for one seed; for one document, only the value.
     """
-    seeds, documents = terms[0].bits.shape
     whole = fsum(sizes.tolist())
     levels = [fsum(term.bits.ravel().tolist()) / (len(term.bits) * whole) for term in terms]
     value = fsum(term.weight * log for term, log in zip(terms, logs_of(levels).tolist(), strict=True))
-    parts = np.zeros((seeds, documents))
+    parts = np.zeros(terms[0].bits.shape)
     for term, level in zip(terms, levels, strict=True):
         parts += term.weight / level * term.bits
-    if not paired or (seeds == 1 and documents == 1):
-        return value
-    if seeds == 1:
-        over = ratio_over_documents(parts[0], sizes)
-        return Estimate(value, over.error, over.degrees, 1)
-    if documents == 1:
-        means = [part / whole for part in parts[:, 0].tolist()]
-        mean = fsum(means) / seeds
-        variance = fsum((one - mean) ** 2 for one in means) / (seeds - 1)
-        return Estimate(value, sqrt(variance / seeds), seeds - 1.0, seeds)
-    both = ratio_over_both(parts, sizes)
-    return Estimate(value, both.error, both.degrees, seeds)
+    estimate = ratio(parts, sizes, trained=True) if paired else None
+    return value if estimate is None or estimate.error == inf else replace(estimate, difference=value)
 
 
 def slope_weights(logs: Sequence[float]) -> list[float]:
@@ -186,7 +175,7 @@ def fit_scales(scale_groups: Sequence[ScaleGroup]) -> pl.DataFrame:
             judged = dict(zip(tested, judge(list(tested.values())), strict=True))
             for variant, points in found.items():
                 verdict = judged[variant].verdict if variant in judged else NOT_TESTED
-                kind = {BETTER: FASTER, WORSE: SLOWER, NOT_TOLD: STRAIGHT}.get(verdict, NOT_TESTED)
+                kind = {BETTER: FASTER, WORSE: SLOWER, NO_DIFFERENCE: STRAIGHT}.get(verdict, NOT_TESTED)
                 rows.append((*group.key, variant, axis, *_fit(group, variant, points, curves[variant], kind)))
     return pl.DataFrame(rows, schema=SCALE_FITS.schema, orient="row")
 
@@ -226,7 +215,7 @@ def _value(one: Estimate | float) -> float:
 
 
 def _ends(one: Estimate | float | None) -> tuple[float | None, float | None]:
-    return interval(one) if isinstance(one, Estimate) else (None, None)
+    return one.ends() if isinstance(one, Estimate) else (None, None)
 
 
 def _reversed(ends: tuple[float | None, float | None]) -> tuple[float | None, float | None]:

@@ -1,58 +1,81 @@
 """Scoreboard: the most important measures of every tokenizer, ranked within each pre-tokenizer.
 
 Every number has a difference from the baseline, with the interval and the verdict of one test. Differences are paired
-over the documents, words, questions or seeds that were measured.
+over the documents, words, questions or seeds that were measured, see :mod:`tokbench.statistics.families`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.equal_size import FEWER, Undersized, undersized_vocabularies
-from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
-from tokbench.statistics.ranks import (
+from tokbench.statistics.cells import by_variant
+from tokbench.statistics.eligibility import FEWER, Trainings
+from tokbench.statistics.families import (
+    ACCURACY,
+    ALIGNMENT,
     ALIKE,
     BASELINE,
     BEST,
+    BITS,
+    GAP,
+    NGRAM,
+    TOKENS,
     UNRANKED,
     UNTESTED,
     ComparisonFamily,
+    Documents,
     Pretokenizers,
     Value,
+    over_documents,
     ranking_rows,
+    token_counts,
+    without_lossy,
 )
-from tokbench.statistics.scoreboard_rows import METRIC, ONE_DOCUMENT, accuracies, alignment, model_bits, over_documents
+from tokbench.statistics.scoreboard_rows import METRIC, accuracies, alignment, model_bits
+from tokbench.statistics.undersized import Undersized, undersized_vocabularies
 from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, WORSE
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
-TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
-    "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte", "accuracy", "alignment",
-)  # fmt: skip
-UNCOUNTED = "tokens were not counted document by document"
-LOSSY = "does not give back all of a text"
+GROUPS = "groups of documents"
 OWN_BOUND = "the bound is of this very text, not of others like it"
-Documents = Mapping[str, NDArray[np.float64]]
 
 
 def scoreboard(
+    families: Sequence[ComparisonFamily],
+    baselines_of_all: Mapping[str, str],
+    pretokenizers_of_all: Pretokenizers,
+) -> pl.DataFrame:
+    """Build the scoreboard: every measure of every tokenizer.
+
+    Args:
+        families: see :func:`scoreboard_families`.
+        baselines_of_all: baseline by variant.
+        pretokenizers_of_all: pre-tokenizer by variant; variants are ranked only within one.
+
+    Returns:
+        The columns of :data:`SCOREBOARD`.
+    """
+    rows = [row for family in families for row in ranking_rows(family, baselines_of_all, pretokenizers_of_all)]
+    return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")
+
+
+def scoreboard_families(
     intrinsic: pl.DataFrame,
     imported: pl.DataFrame,
     tokens_by_document: pl.DataFrame,
     ngram_documents: pl.DataFrame,
     bits_by_seed: pl.DataFrame,
     ranks_by_size: pl.DataFrame,
-    outcomes: pl.DataFrame,
+    answers_by_seed: pl.DataFrame,
     alignment_by_word: pl.DataFrame,
-    baselines_of_all: Mapping[str, str],
-    pretokenizers_of_all: Pretokenizers,
-) -> pl.DataFrame:
-    """Build the scoreboard: every measure of every tokenizer.
+    trainings: Trainings,
+    unit_names: Mapping[str, str],
+) -> list[ComparisonFamily]:
+    """Return the main measures of every tokenizer, ready to be compared.
 
     Args:
         intrinsic: table of intrinsic metrics. Undersized vocabularies are not ranked.
@@ -61,37 +84,21 @@ def scoreboard(
         ngram_documents: bits of documents by token n-gram models, without lossy tokenizers.
         bits_by_seed: bits of documents by language models, with a column ``seed``.
         ranks_by_size: average accuracies.
-        outcomes: every answer, with a column ``seed`` if models have several.
+        answers_by_seed: measures of every answer, with a column ``seed``.
         alignment_by_word: boundary counts of words of gold data.
-        baselines_of_all: baseline by variant.
-        pretokenizers_of_all: pre-tokenizer by variant; variants are ranked only within one.
-
-    Returns:
-        The columns of :data:`SCOREBOARD`.
+        trainings: number of trainings of every model with accuracies.
+        unit_names: name of the units by corpus; units of other corpora are documents.
     """
     lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
     fewer = undersized_vocabularies(intrinsic)
     families = [
-        *_tokens(intrinsic, tokens_by_document),
-        *_ngram_bits(ngram_documents),
-        *model_bits(BITS, bits_by_seed),
-        *accuracies(ACCURACY, ranks_by_size, outcomes),
+        *_tokens(intrinsic, tokens_by_document, unit_names),
+        *_ngram_bits(ngram_documents, unit_names),
+        *model_bits(BITS, bits_by_seed, unit_names),
+        *accuracies(ACCURACY, ranks_by_size, answers_by_seed, trainings),
         *alignment(ALIGNMENT, _whole(intrinsic, METRIC), alignment_by_word),
     ]
-    alike = (_of_equal_size(_without(family, lossy), fewer) for family in families)
-    rows = [row for family in alike for row in ranking_rows(family, baselines_of_all, pretokenizers_of_all)]
-    return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")
-
-
-def _without(family: ComparisonFamily, lossy: set[str]) -> ComparisonFamily:
-    """Return the family with lossy tokenizers unranked."""
-    values = {
-        name: one._replace(ranked=False, low=None, high=None, n=None, reason=one.reason or LOSSY)
-        if name in lossy
-        else one
-        for name, one in family.values.items()
-    }
-    return replace(family, values=values)
+    return [_of_equal_size(without_lossy(family, lossy), fewer) for family in families]
 
 
 def _of_equal_size(family: ComparisonFamily, fewer: Undersized) -> ComparisonFamily:
@@ -110,21 +117,19 @@ def _whole(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
     return intrinsic.filter((pl.col("language") == "") | alone).filter(metric=metric)
 
 
-def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[ComparisonFamily]:
+def _tokens(
+    intrinsic: pl.DataFrame, documents: pl.DataFrame, unit_names: Mapping[str, str]
+) -> Iterator[ComparisonFamily]:
     """Yield families for tokens of the evaluation split, and for the gap to the bound within each pre-tokenizer."""
     counted = _whole(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
     gaps = _whole(intrinsic, "gap")
     for (corpus, size), part in counted.group_by("corpus", "size", maintain_order=True):
         here = documents.filter(corpus=corpus, size=size)
         sizes, by_document = _by_document(here)
-        values = {
-            row["variant"]: _count(row, sizes, by_document.get(row["variant"])) for row in part.iter_rows(named=True)
-        }
+        totals = {row["variant"]: (row["value"], row["reason"]) for row in part.iter_rows(named=True)}
+        unit = unit_names.get(str(corpus), "documents" if here["documents"].max() in (None, 1) else GROUPS)
         head = (corpus, size, TOKENS, None, None, part["definition"][0])
-        counted_in = {name: by_document[name] for name, one in values.items() if one.low is not None}
-        over = ("documents" if here["documents"].max() == 1 else "groups of documents") if counted_in else ""
-        untested = "" if counted_in else ONE_DOCUMENT if len(sizes) == 1 and by_document else UNCOUNTED
-        yield ComparisonFamily(head, over, "lowest", values, partial(_more_tokens, counted_in), untested, relative=True)
+        yield token_counts(head, totals, by_document, sizes, unit)
         of_gap = gaps.filter(corpus=corpus, size=size)
         bound = {row["variant"]: Value(row["value"], reason=row["reason"]) for row in of_gap.iter_rows(named=True)}
         if bound:
@@ -134,49 +139,28 @@ def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[Compar
 
 def _by_document(documents: pl.DataFrame) -> tuple[NDArray[np.float64], Documents]:
     """Return bytes of the documents, and tokens of variants that have counts for every document."""
-    part = documents.sort("variant", "document")
-    if part.is_empty():
+    filled = documents.filter(pl.col("bytes") > 0)
+    if filled.is_empty():
         return np.empty(0), {}
-    wide = part.pivot("variant", index=["document", "bytes"], values="tokens").filter(pl.col("bytes") > 0)
-    names = [name for name in wide.columns[2:] if not wide[name].null_count()]
-    return _real(wide, "bytes"), {name: _real(wide, name) for name in names}
+    every = filled.select("document", "bytes").unique()
+    counted = filled.group_by("variant").len().filter(pl.col("len") == len(every))["variant"].to_list()
+    shared, tokens = by_variant(filled.filter(pl.col("variant").is_in(counted)), ("document", "bytes"), "tokens")
+    return shared["bytes"].to_numpy().astype(np.float64), tokens
 
 
-def _real(frame: pl.DataFrame, name: str) -> NDArray[np.float64]:
-    return frame[name].to_numpy().astype(np.float64)
-
-
-def _count(row: Mapping[str, Any], sizes: NDArray[np.float64], tokens: NDArray[np.float64] | None) -> Value:
-    """Return the token count of a text with its interval over other documents of the same total size."""
-    if row["value"] is None:
-        return Value(None, reason=row["reason"])
-    if tokens is None or len(sizes) < 2 or float(tokens.sum()) != row["value"]:
-        return Value(row["value"])
-    ends = interval(ratio_over_documents(tokens, sizes), float(sizes.sum()))
-    return Value(row["value"], *ends, len(sizes))
-
-
-def _more_tokens(by_document: Documents, a: str, b: str) -> Estimate | None:
-    if a not in by_document or b not in by_document:
-        return None
-    return ratio_over_documents(by_document[a] - by_document[b], by_document[b])
-
-
-def _ngram_bits(ngram_documents: pl.DataFrame) -> Iterator[ComparisonFamily]:
+def _ngram_bits(ngram_documents: pl.DataFrame, unit_names: Mapping[str, str]) -> Iterator[ComparisonFamily]:
     """Yield families for bits per byte by the token n-gram models of the highest order and the largest budget."""
     last = [pl.col(name) == pl.col(name).max().over("corpus") for name in ("order", "training_bytes")]
     keys = ["corpus", "size", "order", "training_bytes"]
     for key, part in ngram_documents.filter(*last).sort(*keys, "variant").group_by(keys, maintain_order=True):
         corpus, size, order, budget = key
-        wide = part.pivot("variant", index=["document", "bytes"], values="bits").drop_nulls().sort("document")
-        wide = wide.filter(pl.col("bytes") > 0)
-        sizes = _real(wide, "bytes")
+        shared, bits = by_variant(part.filter(pl.col("bytes") > 0), ("document", "bytes"), "bits")
+        sizes = shared["bytes"].to_numpy().astype(np.float64)
         if not len(sizes):
             continue
-        bits = {name: _real(wide, name) for name in wide.columns[2:]}
         definition = f"token n-gram models of order {order}, trained on {budget:,} bytes"
         head = (corpus, size, NGRAM, None, None, definition)
-        yield over_documents(head, bits, sizes)
+        yield over_documents(head, bits, sizes, unit_names.get(str(corpus), "documents"))
 
 
 OWN = "in the measure's unit; for tokens, as a share of the best value"
@@ -225,12 +209,11 @@ SCOREBOARD = TidyTable(
         Column("difference_verdict", pl.String, f"{BETTER} or {WORSE} than the baseline at level 0.05 by the corrected "
                f"p-value; {NO_DIFFERENCE}; {UNTESTED}, see difference_reason; or {BASELINE}, for the baseline itself"),
         Column("difference_reason", pl.String, "reason why the difference was not tested"),
+        Column("difference_n", pl.Int64, "number of units that the interval of this difference is over"),
+        Column("difference_unit", pl.String, "kind of these units"),
     ),
     maker=scoreboard,
-    takes=(
-        "intrinsic", "imported", "tokens_by_document", "ngram_documents", "bits_by_seed", "ranks_by_size", "outcomes",
-        "alignment_by_word", "baselines_of_all", "pretokenizers_of_all",
-    ),
+    takes=("families", "baselines_of_all", "pretokenizers_of_all"),
     prints=(
         Print(
             "summary",

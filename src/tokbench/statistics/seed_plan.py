@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.statistics.inputs import compared_in
-from tokbench.statistics.judgements import BITS
+from tokbench.statistics.judgement_columns import BITS
 from tokbench.statistics.student import detectable, power_of
 from tokbench.statistics.verdicts import ALPHA, POWER
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE

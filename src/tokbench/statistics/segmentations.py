@@ -9,18 +9,18 @@ documents or clusters of questions, and also over seeds if there are several.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tokbench.kernels.exact import exact_sum
-from tokbench.statistics.equal_size import NONE, Undersized
-from tokbench.statistics.estimate import interval, ratio_over_both, ratio_over_documents
-from tokbench.statistics.judgements import judgement_columns
-from tokbench.statistics.model_bits import ONE_DOCUMENT, compare_model_bits, groups
-from tokbench.statistics.pairs import WHICH
+from tokbench.statistics.estimate import ratio
+from tokbench.statistics.judgement_columns import judgement_columns
+from tokbench.statistics.model_bits import compare_model_bits, groups
+from tokbench.statistics.pair_selection import WHICH
 from tokbench.statistics.task_measures import Measure, compare_task_measures, question_groups
+from tokbench.statistics.undersized import NONE, Undersized
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SEGMENTATION, SIZE, SUITE, TASK, VARIANT, A, B
 from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 
@@ -53,17 +53,13 @@ def _documents(frame: pl.DataFrame) -> Iterator[Row]:
         own = groups(part.with_columns(bits=pl.col("own_bits")))
         for of_own, of_loss in zip(own, groups(_lost_bits(part)), strict=True):
             losses, owns = (np.stack(list(one.bits[str(variant)].values())) for one in (of_loss, of_own))
-            seeds, size = len(losses), exact_sum(of_loss.sizes)
-            values = [exact_sum(one.ravel()) / (seeds * size) for one in (owns, losses)]
-            ends: tuple[float | None, float | None] = (None, None)
-            texts = len(of_loss.sizes)
-            if texts > 1 and seeds > 1:
-                ends = interval(ratio_over_both(losses, of_loss.sizes).estimate)
-            elif texts > 1:
-                ends = interval(ratio_over_documents(losses[0], of_loss.sizes))
-            reason = None if texts > 1 else ONE_DOCUMENT
+            own_bits, loss = (ratio(one, of_loss.sizes, trained=True) for one in (owns, losses))
+            assert own_bits is not None
+            assert loss is not None
+            values = own_bits.difference, own_bits.difference + loss.difference, loss.difference
+            reason = None if loss.error < inf else ONE_DOCUMENT
             head = (*of_loss.key, kind, "", BITS, variant)
-            yield *head, values[0], values[0] + values[1], values[1], *ends, texts, texts, seeds, reason
+            yield *head, *values, *loss.ends(), loss.units, loss.units, len(losses), reason
 
 
 def _lost_bits(documents: pl.DataFrame) -> pl.DataFrame:
@@ -87,7 +83,7 @@ def _questions(frame: pl.DataFrame) -> Iterator[Row]:
                             yield *head, *[None] * 7, len(losses), lacking or NO_CHANGE
                             continue
                         sign = -1 if measure.name == "accuracy" else 1
-                        ends = (None, None) if loss.error is None else interval(loss.estimate)
+                        ends = loss.estimate.ends()
                         values = own.mean, own.mean + sign * loss.mean, loss.mean
                         yield *head, *values, *ends, loss.questions, loss.clusters, loss.seeds, loss.reason
 
@@ -133,6 +129,7 @@ def compare_segmentation_losses(
 
 
 KEY = ("corpus", "model", "suite", "size", "segmentation", "task", "measure")
+ONE_DOCUMENT = "one document: how much other documents would differ is not known"
 NO_CHANGE = "no changed question with a value for every seed"
 _CORPUS = replace(
     CORPUS, definition="corpus of the documents, or whose evaluation split questions are made from; empty for others"

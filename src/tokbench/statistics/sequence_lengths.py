@@ -1,7 +1,7 @@
 """Normalised sequence length: tokens of a tokenizer relative to those of a baseline, with intervals over documents.
 
 Dagan et al. 2024 divide the tokens of a text by those of the baseline. The mean over documents of that ratio gives each
-document the same weight. Intervals are by Student's t over documents.
+document the same weight. Intervals are over documents.
 
 Reference: ``normalised_length`` in :mod:`tokbench.reference.documents`.
 """
@@ -12,8 +12,7 @@ import numpy as np
 
 from tokbench.kernels.exact import exact_sum
 from tokbench.metric.measurement import Measurement
-from tokbench.statistics.contrast import token_counts
-from tokbench.statistics.estimate import interval, ratio_over_documents
+from tokbench.statistics.estimate import ratio, relative_difference
 
 NAME = "normalised_sequence_length"
 ONE = "an interval needs two documents"
@@ -29,17 +28,18 @@ def normalised_lengths(tokens: Sequence[int], of_baseline: Sequence[int], baseli
         of_baseline: those of the baseline, in the same order. Documents without any are left out of the mean.
         baseline: name of the baseline.
     """
-    found = token_counts(tokens, of_baseline)
-    pairs = [(own, other) for own, other in zip(tokens, of_baseline, strict=True) if other]
-    of_text = None if found is None else (1 + found.difference, _above(found.low), _above(found.high))
-    ratios = np.array([own / other for own, other in pairs], np.float64)
-    mean: Ends | None = None
-    if len(ratios):
-        ends = interval(ratio_over_documents(ratios, np.ones(len(ratios)))) if len(ratios) > 1 else (None, None)
-        mean = exact_sum(ratios) / len(ratios), *ends
+    left, right = (np.array(one, np.float64) for one in (tokens, of_baseline))
+    filled = right > 0
+    of_mean = ratio(left[filled] / right[filled], np.ones(int(filled.sum())))
+    text_ends: Ends | None = None
+    if filled.any():
+        of_text = relative_difference(left, right)
+        low, high = of_text.ends() if of_text else (None, None)
+        text_ends = (exact_sum(left) / exact_sum(right), _above(low), _above(high))
+    mean_ends: Ends | None = None if of_mean is None else (of_mean.difference, *of_mean.ends())
     return [
-        *_rows(f"tokens / tokens of {baseline}", of_text, len(tokens)),
-        *_rows(f"mean over documents of tokens / tokens of {baseline}", mean, len(ratios)),
+        *_rows(f"tokens / tokens of {baseline}", text_ends, len(tokens)),
+        *_rows(f"mean over documents of tokens / tokens of {baseline}", mean_ends, int(filled.sum())),
     ]
 
 

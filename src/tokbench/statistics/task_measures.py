@@ -9,6 +9,7 @@ seeds and other questions, and tasks are fixed.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf, sqrt
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 
 from tokbench.kernels.exact import exact_sum
 from tokbench.metric import Direction
-from tokbench.statistics.equal_size import LEFT_OUT, NONE, Undersized
-from tokbench.statistics.estimate import Estimate, interval, ratio_over_both, ratio_over_documents
+from tokbench.statistics.estimate import Estimate, ratio, ratio_over_both
+from tokbench.statistics.judgement_columns import UNIT, N
 from tokbench.statistics.judgements import Judgement, judge
-from tokbench.statistics.pairs import WHICH, compared, unordered
+from tokbench.statistics.model_bits import NO_SEED
+from tokbench.statistics.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
 from tokbench.statistics.verdicts import NOT_TESTED
 from tokbench.statistics.wilcoxon import benjamini_hochberg
 from tokbench.tabulation.columns import (
@@ -48,7 +51,8 @@ FamilyKey = TypeVar("FamilyKey")
 """Key of a difference in a family of tests."""
 Values = NDArray[np.float64]
 KEY = ("source_corpus", "model", "suite", "size")
-NO_QUESTION, NO_SEED = "no question in common", "no seed in common"
+QUESTION_UNIT, CLUSTER_UNIT = "questions", "clusters of questions"
+NO_QUESTION = "no question in common"
 NO_VALUE = "no question with a value for every seed"
 ONE_CLUSTER = "one cluster of questions: how much the value varies between clusters is not known"
 
@@ -82,19 +86,16 @@ class TaskEstimate:
 
     Attributes:
         mean: the mean.
-        error: its standard error over seeds and clusters of questions, over clusters only for one seed; None for one
-            cluster.
-        degrees: degrees of freedom of Student's t.
+        estimate: the mean with its spread over seeds and clusters of questions, over clusters only for one seed.
         seeds, questions, clusters: numbers of each.
         seed_deviation: standard deviation of the seeds' means; None for one seed.
-        question_error: part of ``error`` that more seeds do not reduce; ``error`` for one seed.
-        residual_error: part of ``error`` from variation of single answers between seeds, which more seeds and more
-            questions reduce; None for one seed.
+        question_error: part of the standard error that more seeds do not reduce; all of it for one seed.
+        residual_error: part of the standard error from variation of single answers between seeds, which more seeds and
+            more questions reduce; None for one seed.
     """
 
     mean: float
-    error: float | None
-    degrees: float
+    estimate: Estimate
     seeds: int
     questions: int
     clusters: int
@@ -103,10 +104,9 @@ class TaskEstimate:
     residual_error: float | None = None
 
     @property
-    def estimate(self) -> Estimate:
-        """The mean with its standard error, which must be known, and the number of trainings."""
-        assert self.error is not None
-        return Estimate(self.mean, self.error, self.degrees, self.seeds)
+    def error(self) -> float | None:
+        """Standard error; None if it is not known."""
+        return self.estimate.error if self.estimate.error < inf else None
 
     @property
     def reason(self) -> str | None:
@@ -115,11 +115,12 @@ class TaskEstimate:
 
 
 def estimate_mean(values: Values, task: NDArray[np.int64], cluster: NDArray[np.int64]) -> TaskEstimate:
-    """Return the unweighted mean over tasks of the means over their questions, with its standard error.
+    """Return the unweighted mean over tasks of the means over their questions, with its spread.
 
     Each question contributes (value - mean of its task) / (questions of the task x tasks). Contributions are added by
-    cluster and seed, and the sums are the crossed effects of :func:`tokbench.statistics.estimate.ratio_over_both`. A
-    cluster may have questions of several tasks.
+    cluster and seed, and the sums are the units of :func:`tokbench.statistics.estimate.ratio`. A cluster may have
+    questions of several tasks. With several tasks, contributions are widened for the degree of freedom that the mean of
+    each task takes.
 
     Args:
         values: float64 [seeds, questions], one or more of both.
@@ -134,17 +135,38 @@ def estimate_mean(values: Values, task: NDArray[np.int64], cluster: NDArray[np.i
     means = np.array([exact_sum(values[:, of_task == number].ravel()) for number in range(len(counts))])
     means /= seeds * counts
     mean = exact_sum(means) / len(means)
-    if clusters < 2:
-        return TaskEstimate(mean, None, 0.0, seeds, questions, clusters)
+    unit = QUESTION_UNIT if clusters == questions else CLUSTER_UNIT
+    widening = _widening(of_task, of_cluster)
+    if widening is None:
+        return TaskEstimate(mean, Estimate(mean, inf, 1.0, seeds, clusters, unit), seeds, questions, clusters)
     shares = np.bincount(of_cluster, weights, clusters).astype(np.float64, copy=False)
-    contributions = (values - means[of_task]) * weights
+    contributions = (values - means[of_task]) * weights * widening[of_task]
     parts = mean * shares + np.stack([np.bincount(of_cluster, row, clusters) for row in contributions])
     if seeds < 2:
-        one = ratio_over_documents(parts[0], shares)
-        return TaskEstimate(mean, one.error, one.degrees, seeds, questions, clusters, question_error=one.error)
+        found = ratio(parts, shares, unit=unit, trained=True)
+        assert found is not None
+        return TaskEstimate(mean, replace(found, difference=mean), 1, questions, clusters, None, found.error)
     both = ratio_over_both(parts, shares)
     spreads = (both.seed_deviation, both.document_error, both.residual_error)
-    return TaskEstimate(mean, both.error, both.degrees, seeds, questions, clusters, *spreads)
+    return TaskEstimate(mean, replace(both.estimate, difference=mean, unit=unit), seeds, questions, clusters, *spreads)
+
+
+def _widening(of_task: NDArray[np.int64], of_cluster: NDArray[np.int64]) -> Values | None:
+    """Return the factor of each task's contributions; None if a task has only one cluster.
+
+    It is sqrt(m (n - 1) / ((m - 1) n)) for n clusters, of which m are in the task: as many equal ones as its own have
+    the effective size of (Kish 1965). With one task it is 1.
+    """
+    clusters, tasks = int(of_cluster.max()) + 1, int(of_task.max()) + 1
+    factors = np.ones(tasks)
+    for number in range(tasks):
+        sizes = np.bincount(of_cluster[of_task == number]).astype(np.float64)
+        effective = exact_sum(sizes) ** 2 / exact_sum(sizes * sizes)
+        if effective <= 1:
+            return None
+        if tasks > 1:
+            factors[number] = sqrt(effective / (effective - 1) * (clusters - 1) / clusters)
+    return factors
 
 
 @dataclass(frozen=True)
@@ -197,6 +219,17 @@ class QuestionGroup:
         """Return the differences of two variants with a common seed, a minus b, float64 [seeds, questions]."""
         return np.stack([self.values[a][seed] - self.values[b][seed] for seed in self.seeds(a, b)])
 
+    def estimate(self, a: str, b: str = "") -> Estimate | None:
+        """Return the mean over tasks of a variant, or its difference from another, a minus b.
+
+        None without a common seed, or if a task has no question with a value for every seed.
+        """
+        if b and not self.seeds(a, b):
+            return None
+        values = self.difference(a, b) if b else self.value(a)
+        found = None if self.lacking(values) else self.mean(values, None)
+        return None if found is None else found.estimate
+
     def lacking(self, values: Values) -> str | None:
         """Return the reason why a mean over tasks is incomplete: tasks without a known question; None if complete."""
         known = set(self.task[~np.isnan(values).any(axis=0)].tolist())
@@ -215,17 +248,20 @@ def question_cluster() -> pl.Expr:
     )
 
 
-def question_groups(answers_by_seed: pl.DataFrame, measure: Measure) -> Iterator[QuestionGroup]:
+def question_groups(
+    answers_by_seed: pl.DataFrame, measure: Measure, keys: Sequence[str] = KEY
+) -> Iterator[QuestionGroup]:
     """Yield the values of a measure for each corpus, model, suite and size.
 
     Args:
         answers_by_seed: table ``answer_measures`` with a column ``seed``, which is null for models trained once. Models
             that differ only in the seed share a name.
         measure: the measure.
+        keys: columns of the groups (default: source corpus, model, suite and size).
     """
     known = answers_by_seed.with_columns(pl.col(measure.column).cast(pl.Float64), cluster=question_cluster())
-    known = known.drop_nulls(measure.column).sort(*KEY, "variant", "seed")
-    for key, part in known.group_by(*KEY, maintain_order=True):
+    known = known.drop_nulls(measure.column).sort(*keys, "variant", "seed")
+    for key, part in known.group_by(*keys, maintain_order=True):
         places = part.select("task", "document", "cluster").unique(["task", "document"], keep="first")
         places = places.sort("task", "document").with_row_index("place")
         tasks, task = np.unique(places["task"].to_numpy(), return_inverse=True)
@@ -274,7 +310,7 @@ def _means(group: QuestionGroup, variant: str, measure: Measure) -> Iterator[Row
         if of_task is None or lacking:
             yield name, measure.name, *[None] * 6, len(values), lacking or NO_VALUE
             continue
-        ends = (None, None) if of_task.error is None else interval(of_task.estimate)
+        ends = of_task.estimate.ends()
         counts = (of_task.questions, of_task.clusters, of_task.seed_deviation, of_task.seeds)
         yield name, measure.name, of_task.mean, *ends, *counts, of_task.reason
 
@@ -291,15 +327,15 @@ def compare_task_measures(
     Args:
         answers_by_seed: see :func:`question_groups`.
         baselines: baseline by variant, used if there are many variants; see
-            :func:`tokbench.statistics.pairs.compared`.
+            :func:`tokbench.statistics.pair_selection.compared`.
         fewer: variant and size of undersized vocabularies, which are not tested; see
-            :mod:`tokbench.statistics.equal_size` (default: none).
+            :mod:`tokbench.statistics.eligibility` (default: none).
         measures: measures of a question, columns of ``answers_by_seed`` (default: :data:`ANSWER_MEASURES`).
 
     Returns:
         The columns of :data:`TASK_MEASURE_COMPARISONS`, a row for each unordered pair, measure and task. Over tasks,
-        only those that both have count. One seed gives an interval over clusters of questions, and no test. With fewer
-        than three seeds there is no test.
+        only those that both have count. With one seed the interval is over clusters of questions only. Nothing is
+        tested with fewer than three seeds or six clusters.
     """
     rows = [
         row
@@ -324,14 +360,16 @@ def _compared(group: QuestionGroup, measure: Measure, pairs: Sequence[Pair], few
         if means[""] is None:
             yield _row(group, measure, (pair, ""), None, None, NO_QUESTION)
         found |= {(pair, name): one for name, one in means.items() if one is not None}
-    tested = {key: one for key, one in found.items() if one.error is not None and not _undersized(key, group, fewer)}
-    judged = judge_family({key: one for key, one in tested.items() if not key[1]}, measure)
-    judged |= judge_family({key: one for key, one in tested.items() if key[1]}, measure)
+    estimates = {
+        key: one.estimate.excluded(LEFT_OUT) if _undersized(key, group, fewer) else one.estimate
+        for key, one in found.items()
+    }
+    judged = judge_family({key: one for key, one in estimates.items() if not key[1]}, measure)
+    judged |= judge_family({key: one for key, one in estimates.items() if key[1]}, measure)
     for key, one in found.items():
         pair, name = key
         lacking = None if name else group.lacking(group.difference(*pair))
-        smaller = LEFT_OUT if _undersized(key, group, fewer) else None
-        yield _row(group, measure, key, one, judged.get(key), one.reason, smaller, lacking)
+        yield _row(group, measure, key, one, judged[key], lacking)
 
 
 def _pairs(group: QuestionGroup, measure: Measure, baselines: Mapping[str, str]) -> list[Pair]:
@@ -340,7 +378,7 @@ def _pairs(group: QuestionGroup, measure: Measure, baselines: Mapping[str, str])
     levels = {name: group.mean(group.value(name), None) for name in group.variants}
     known = [(sign * one.mean, name) for name, one in levels.items() if one is not None]
     best = min(known)[1] if known else None
-    return sorted({(min(pair), max(pair)) for pair in unordered(compared(group.variants, best, baselines))})
+    return sorted_pairs(group.variants, best, baselines)
 
 
 def _undersized(key: Key, group: QuestionGroup, fewer: Undersized) -> bool:
@@ -348,18 +386,10 @@ def _undersized(key: Key, group: QuestionGroup, fewer: Undersized) -> bool:
 
 
 def judge_family(
-    family: Mapping[FamilyKey, TaskEstimate], measure: Measure
+    family: Mapping[FamilyKey, Estimate], measure: Measure
 ) -> dict[FamilyKey, tuple[Judgement, float | None]]:
-    """Return the judgement of each difference of a family, and its p-value after Benjamini and Hochberg's correction.
-
-    For ``judge`` a lower value is better, so differences change their sign if the highest value is the best.
-    """
-    estimates = [one.estimate for one in family.values()]
-    if measure.end == "lowest":
-        judgements = judge(estimates)
-    else:
-        turned = judge([replace(one, difference=-one.difference) for one in estimates])
-        judgements = [replace(one, difference=-one.difference, low=-one.high, high=-one.low) for one in turned]
+    """Return the judgement of each difference, and its p-value after Benjamini and Hochberg's correction."""
+    judgements = judge(list(family.values()), measure.end)
     tested = [one.p_value for one in judgements if one.p_value is not None]
     adjusted = iter(benjamini_hochberg(tested).tolist())
     return {
@@ -373,21 +403,31 @@ def _row(
     key: Key,
     one: TaskEstimate | None,
     judged: tuple[Judgement, float | None] | None,
-    *reasons: str | None,
+    limit: str | None,
 ) -> Row:
     """Return a row of the table of comparisons."""
     pair, task = key
     head = (*group.key, task, measure.name, *pair)
-    if one is None:
-        return (*head, *[None] * 7, NOT_TESTED, None, None, "; ".join(filter(None, reasons)), *[None] * 6)
-    counts = (one.seeds, one.questions, one.clusters, one.seed_deviation, one.question_error, one.residual_error)
-    if judged is None:
-        why = "; ".join(filter(None, reasons))
-        return (*head, one.mean, *[None] * 6, NOT_TESTED, None, None, why, *counts)
-    verdict, adjusted = judged
+    if one is None or judged is None:
+        return (*head, *[None] * 7, NOT_TESTED, None, None, limit, *[None] * 8)
+    return (*head, *judged_values(one, *judged), joined_reasons(judged[0].reason, limit), *counts_of(one))
+
+
+def judged_values(one: TaskEstimate, verdict: Judgement, adjusted: float | None) -> Row:
+    """Return the columns from ``difference`` to ``detectable``."""
     tests = (verdict.p_value, verdict.holm, adjusted, verdict.verdict, verdict.excluded, verdict.detectable)
-    reason = "; ".join(filter(None, (verdict.reason, *reasons))) or None
-    return (*head, one.mean, one.error, verdict.low, verdict.high, *tests, reason, *counts)
+    return (one.mean, one.error, verdict.low, verdict.high, *tests)
+
+
+def counts_of(one: TaskEstimate) -> Row:
+    """Return the columns from ``n`` to ``residual_error``."""
+    units = (one.estimate.units, one.estimate.unit)
+    return (*units, one.seeds, one.questions, one.clusters, one.seed_deviation, one.question_error, one.residual_error)
+
+
+def joined_reasons(*reasons: str | None) -> str | None:
+    """Join reasons; None if there are none."""
+    return "; ".join(filter(None, reasons)) or None
 
 
 MEASURE_NAME = Column(
@@ -465,14 +505,16 @@ TASK_MEASURE_COMPARISONS = TidyTable(
         replace(P_VALUE, definition="two-sided p-value of Student's t test"),
         replace(HOLM, definition=f"p-value after Holm's correction over {_FAMILY}"),
         BENJAMINI_HOCHBERG,
-        Column("verdict", pl.String, "verdict on a by Holm's p at level 0.05: better, worse, or not told apart (no "
-               "significant difference); not tested with fewer than three trainings", "", "a is"),
+        Column("verdict", pl.String, "verdict on a by Holm's p at level 0.05: better, worse, no significant "
+               "difference, or not tested (see reason)", "", "a is"),
         Column("excluded", pl.Float64, "if not significant: larger differences, of either sign, are excluded by "
                "simultaneous 95 % intervals for all pairs of the family", MEASURE, "excluded above",
                empty="the difference is significant"),
         Column("detectable", pl.Float64, "true difference that the uncorrected test detects with probability 0.8",
                MEASURE),
         REASON,
+        N,
+        UNIT,
         Column("seeds", pl.Int64, "seeds that both models were trained with", "seeds"),
         replace(QUESTIONS, definition="questions that both answered"),
         CLUSTERS,

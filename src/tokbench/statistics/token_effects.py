@@ -24,7 +24,7 @@ import polars as pl
 
 from tokbench.kernels.elementary import exponentials_of, logs_of
 from tokbench.statistics.discontinuity import Jump, jump, placebo_cutoffs
-from tokbench.statistics.estimate import Estimate, interval
+from tokbench.statistics.estimate import Estimate
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, VARIANT
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
@@ -132,12 +132,12 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
                 rows.append((*head, *[None] * 19, FEW))
                 continue
             estimate = of_means.estimate
-            low, high = interval(estimate)
+            low, high = estimate.ends()
             by_seed = [_jump(one, cutoff, width, ranks) for one in model.outcomes]
             over_seeds = _over_seeds([one.estimate.difference for one in by_seed if one is not None])
             ends: list[float | None] = [None] * 4
             if over_seeds is not None:
-                ends = [*interval(over_seeds), *interval(_added(estimate, over_seeds))]
+                ends = [*over_seeds.ends(), *_added(estimate, over_seeds).ends()]
             lines = (of_means.inside, of_means.outside)
             untrained = _jump(model.uniform, cutoff, width, ranks)
             rows.append(
@@ -161,10 +161,11 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
     )
 
 
-def ratios_of(bits: Sequence[float]) -> list[float]:
-    """Return 2 to the power of each number."""
-    found: list[float] = exponentials_of(np.array(bits) * float(logs_of([2.0])[0])).tolist()
-    return found
+def ratios_of(bits: Sequence[float | None]) -> list[float | None]:
+    """Return 2 to the power of each number; None for None."""
+    known = np.array([0.0 if one is None else one for one in bits])
+    found = exponentials_of(known * float(logs_of([2.0])[0])).tolist()
+    return [None if one is None else value for one, value in zip(bits, found, strict=True)]
 
 
 def _over_seeds(effects: Sequence[float]) -> Estimate | None:
@@ -204,7 +205,7 @@ def token_effects_by_seed(token_scores_by_seed: pl.DataFrame, bandwidth: int | N
                 if (found := _jump(outcomes, cutoff, width, ranks)) is not None:
                     one = found.estimate
                     rows.append(
-                        (*key, seed, kind, cutoff, width, band, one.difference, *interval(one), one.error, one.degrees)
+                        (*key, seed, kind, cutoff, width, band, one.difference, *one.ends(), one.error, one.degrees)
                     )
     return pl.DataFrame(rows, schema=TOKEN_EFFECTS_BY_SEED.schema, orient="row")
 

@@ -17,8 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.distributions import chi_squared_tail
+from tokbench.statistics.eligibility import why_untested
 from tokbench.statistics.student import two_sided
-from tokbench.statistics.verdicts import why_untested
 from tokbench.statistics.wilcoxon import holm
 from tokbench.tabulation.columns import METRIC, SYSTEM, A, B
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable

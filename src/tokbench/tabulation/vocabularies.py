@@ -8,7 +8,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.metric.measurement import Form, token_set
-from tokbench.tabulation import columns
+from tokbench.tabulation import limits
 from tokbench.tabulation.columns import REASON, SIZE, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable, schema
 from tokbench.vocabulary import Vocabulary
@@ -68,7 +68,7 @@ def overlaps_by_size(
 ) -> pl.DataFrame:
     """Count common tokens of every two variants at each vocabulary size.
 
-    If a size has more than :data:`tokbench.tabulation.columns.MAX_PAIRWISE_VARIANTS` variants, each is paired only with
+    If a size has more than :data:`tokbench.tabulation.limits.MAX_PAIRWISE_VARIANTS` variants, each is paired only with
     the baselines, or with the first variant if there is no baseline among them.
 
     Args:
@@ -83,9 +83,7 @@ def overlaps_by_size(
     for size in sorted({size for _, size in vocabularies}):
         chosen = {variant: vocabulary for (variant, other), vocabulary in vocabularies.items() if other == size}
         pairs = (
-            None
-            if len(chosen) <= columns.MAX_PAIRWISE_VARIANTS
-            else _with_baselines(chosen, (baselines or {}).values())
+            None if len(chosen) <= limits.MAX_PAIRWISE_VARIANTS else _with_baselines(chosen, (baselines or {}).values())
         )
         counted = overlap(chosen, pairs=pairs, single_bytes=single_bytes)
         frames.append(counted.with_columns(size=pl.lit(size, pl.Int64)))
@@ -102,7 +100,7 @@ def _with_baselines(variants: Iterable[str], baselines: Iterable[str]) -> list[t
 OVERLAPS = TidyTable(
     "overlaps",
     f"two variants at a vocabulary size; only pairs with a baseline if there are more than "
-    f"{columns.MAX_PAIRWISE_VARIANTS} variants",
+    f"{limits.MAX_PAIRWISE_VARIANTS} variants",
     (*COLUMNS, SIZE),
     maker=overlaps_by_size,
     takes=("vocabularies", "baselines", "overlap_single_bytes"),

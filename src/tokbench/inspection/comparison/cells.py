@@ -8,13 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+import numpy as np
 import polars as pl
 
-from tokbench.statistics.contrast import Contrast, answered, bits_per_byte
-from tokbench.statistics.scoreboard_rows import ALL_RESOURCES, METRIC, contrast
+from tokbench.statistics.eligibility import why_untested
+from tokbench.statistics.estimate import Estimate, ratio
+from tokbench.statistics.judgements import Judgement as Judged
+from tokbench.statistics.judgements import judge
+from tokbench.statistics.scoreboard_rows import ALL_RESOURCES, METRIC, alignment_difference
 from tokbench.statistics.seeds import trainings_of
-from tokbench.statistics.verdicts import ALPHA, ONE_TRAINING, why_untested
-from tokbench.statistics.wilcoxon import holm
+from tokbench.statistics.verdicts import NO_DIFFERENCE
 from tokbench.tabulation.table import DIFFERENCE, PROBABILITY, SHARE, Column, TidyTable
 
 Judgement = Literal["beyond noise", "within noise", "exact", "single number", "not tested"]
@@ -168,19 +171,13 @@ def _interval(row: Mapping[str, Any], ends: tuple[str, str] | None, of: str) -> 
     return None if low is None or high is None else (low, high)
 
 
-def judged(low: float | None, high: float | None, holm: float | None) -> Judgement:
-    """Return the judgement of a paired difference, by its interval and corrected p."""
-    told = low is not None and high is not None and not low <= 0 <= high
-    return BEYOND if told and holm is not None and holm <= ALPHA else WITHIN
-
-
 WORDS = "alignment_by_word"
 
 
-def alignment_contrasts(
+def alignment_differences(
     one: TableComparison, a: Mapping[str, pl.DataFrame], b: Mapping[str, pl.DataFrame]
-) -> dict[Key, Contrast]:
-    """Compute the contrast over words of each changed alignment of complete resources, b - a.
+) -> dict[Key, Estimate]:
+    """Estimate over words the difference of each changed alignment of complete resources, b - a.
 
     Args:
         one: comparison of the tables of intrinsic metrics.
@@ -192,8 +189,8 @@ def alignment_contrasts(
     for change in one.changes:
         if change.where.get("metric") == METRIC and not change.where.get("language"):
             of_a, of_b = (_words(frames[WORDS], change) for frames in (a, b))
-            if _same_places(of_a, of_b) and (told := contrast((of_b, change.b), (of_a, change.a))) is not None:
-                found[change.key] = told
+            if _same_places(of_a, of_b) and (estimate := alignment_difference((of_b, change.b), (of_a, change.a))):
+                found[change.key] = estimate
     return found
 
 
@@ -230,11 +227,6 @@ class Drawn:
     whole: tuple[str, ...] = ()
     of: tuple[str, ...] = ("document", "language", "bytes")
 
-    @property
-    def untested(self) -> str:
-        """Reason why numbers of trained models are not tested: each row has one training."""
-        return ONE_TRAINING if "model" in self.keys else ""
-
 
 DRAWN = {
     "ngram_bits": Drawn(
@@ -262,16 +254,13 @@ def paired(found: Sequence[TableComparison], a: Frames, b: Frames) -> list[Table
         found: comparisons of tables.
         a, b: tables of both runs by name.
     """
-    contrasts = [_contrasts(one, a, b) for one in found]
-    tested = [(place, key) for place, of_table in enumerate(contrasts) for key in of_table]
-    tested = [(place, key) for place, key in tested if contrasts[place][key].p_value is not None]
-    p_values = [contrasts[place][key].p_value for place, key in tested]
-    adjusted = dict(zip(tested, holm(p_values).tolist(), strict=True))  # type: ignore[arg-type]
+    estimates = {(place, key): one for place, of in enumerate(found) for key, one in _differences(of, a, b).items()}
+    judged = dict(zip(estimates, judge(list(estimates.values())), strict=True))
     return [
         replace(
             one,
             changes=[
-                _tested(change, contrasts[place].get(change.key), adjusted.get((place, change.key)))
+                _tested(change, judged.get((place, change.key)), estimates.get((place, change.key)))
                 for change in one.changes
             ],
         )
@@ -279,9 +268,9 @@ def paired(found: Sequence[TableComparison], a: Frames, b: Frames) -> list[Table
     ]
 
 
-def _contrasts(one: TableComparison, a: Frames, b: Frames) -> dict[Key, Contrast]:
+def _differences(one: TableComparison, a: Frames, b: Frames) -> dict[Key, Estimate]:
     if one.table.name == INTRINSIC:
-        return alignment_contrasts(one, a, b)
+        return alignment_differences(one, a, b)
     drawn = DRAWN.get(one.table.name)
     if drawn is None or drawn.table not in a or drawn.table not in b:
         return {}
@@ -291,8 +280,8 @@ def _contrasts(one: TableComparison, a: Frames, b: Frames) -> dict[Key, Contrast
     of_a, of_b = (_parts(frames[drawn.table], drawn, wanted) for frames in (a, b))
     found = {}
     for shared, key in wanted.items():
-        if shared in of_a and shared in of_b and (contrast := _contrast(of_a[shared], of_b[shared], drawn)):
-            found[key] = replace(contrast, p_value=None) if drawn.untested else contrast
+        if shared in of_a and shared in of_b and (estimate := _difference(of_a[shared], of_b[shared], drawn)):
+            found[key] = estimate
     return found
 
 
@@ -311,22 +300,20 @@ def _parts(frame: pl.DataFrame, drawn: Drawn, wanted: Mapping[Key, Any]) -> dict
     return some.partition_by(drawn.keys, as_dict=True)
 
 
-def _contrast(a: pl.DataFrame, b: pl.DataFrame, drawn: Drawn) -> Contrast | None:
-    """Return the contrast b - a; None if the documents or questions differ."""
+def _difference(a: pl.DataFrame, b: pl.DataFrame, drawn: Drawn) -> Estimate | None:
+    """Return the difference b - a; None if the documents or questions differ."""
     if not a.select(drawn.of).equals(b.select(drawn.of)):
         return None
-    if "correct" in a.columns:
-        answers = (dict(zip(((0, n) for n in one["document"]), one["correct"], strict=True)) for one in (b, a))
-        return answered(*answers)
-    return bits_per_byte(b["bits"].to_list(), a["bits"].to_list(), a["bytes"].to_list())
+    trained = "model" in drawn.keys
+    column, unit = ("correct", "questions") if "correct" in a.columns else ("bits", "documents")
+    parts = b[column].cast(pl.Float64).to_numpy() - a[column].cast(pl.Float64).to_numpy()
+    wholes = np.ones(len(parts)) if column == "correct" else a["bytes"].to_numpy().astype(np.float64)
+    return ratio(parts, wholes, unit=unit, trained=trained)
 
 
-def _tested(change: Change, contrast: Contrast | None, adjusted: float | None) -> Change:
-    if contrast is None or change.column.name != TESTED[change.table.name]:
+def _tested(change: Change, judged: Judged | None, estimate: Estimate | None) -> Change:
+    if judged is None or estimate is None or change.column.name != TESTED[change.table.name]:
         return change
-    ends = {"low": contrast.low, "high": contrast.high, "n": contrast.n, "p_value": contrast.p_value}
-    drawn = DRAWN.get(change.table.name)
-    if drawn is not None and drawn.untested:
-        return replace(change, judgement=UNTESTED, reason=drawn.untested, **ends)  # type: ignore[arg-type]
-    judgement = judged(contrast.low, contrast.high, adjusted)
-    return replace(change, judgement=judgement, holm=adjusted, **ends)  # type: ignore[arg-type]
+    kind: Judgement = WITHIN if judged.verdict == NO_DIFFERENCE else UNTESTED if judged.reason else BEYOND
+    ends = {"low": judged.low, "high": judged.high, "n": estimate.units, "p_value": judged.p_value}
+    return replace(change, judgement=kind, holm=judged.holm, reason=judged.reason or "", **ends)  # type: ignore[arg-type]

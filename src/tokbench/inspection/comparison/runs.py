@@ -25,7 +25,6 @@ from tokbench.inspection.comparison.cells import (
     Key,
     TableComparison,
     compare_tables,
-    judged,
     paired,
 )
 from tokbench.io.json import read_json
@@ -34,6 +33,7 @@ from tokbench.io.tables import read_frame
 from tokbench.io.text_files import first_line
 from tokbench.report.leaderboard import NAME as LEADERBOARD
 from tokbench.statistics.inputs import IN_PARTS
+from tokbench.statistics.verdicts import ALPHA
 from tokbench.statistics.wilcoxon import holm
 from tokbench.tabulation.table import TidyTable
 from tokbench.tokenizer.folder import SETTINGS
@@ -326,7 +326,7 @@ def _corrected(found: list[RunComparison]) -> list[RunComparison]:
         if id(change) not in adjusted:
             return change
         p = adjusted[id(change)]
-        return replace(change, holm=p, judgement=judged(change.low, change.high, p))
+        return replace(change, holm=p, judgement=BEYOND if p <= ALPHA else WITHIN)
 
     return [
         replace(one, tables=[replace(table, changes=list(map(told, table.changes))) for table in one.tables])

@@ -1,12 +1,14 @@
-"""Comparison of two tokenizers for ``tokbench compare``: token counts, gaps to the lower bound, and n-gram bits.
+"""Comparison of tokenizers for ``tokbench compare``: token counts, gaps to the lower bound, and n-gram bits.
 
-Also runs the comparison within an experiment. The JSON schema is in docs/programs.md.
+Each is compared with the first. Also runs the comparison within an experiment. The JSON schema is in docs/programs.md.
 """
 
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from tokbench.adapters.open import (
     AS_IT_IS,
@@ -26,13 +28,19 @@ from tokbench.corpus.documents import Document, note_of_untagged, read_documents
 from tokbench.corpus.languages import tag_of_untagged
 from tokbench.corpus.text_files import read_files
 from tokbench.errors import TokbenchError
-from tokbench.inspection.comparison.terminal import Line, LineGroup, Unequal, VerdictLine, alike, corrected, verdict
+from tokbench.inspection.comparison.terminal import (
+    Line,
+    LineGroup,
+    Unequal,
+    sentences,
+    single_leads,
+)
+from tokbench.inspection.comparison.texts import TextComparison, compare_texts, family_rows, lossy_note
 from tokbench.io.compression import AS_USUAL, Fields
 from tokbench.pretokenization import pretokenization_of
 from tokbench.report.wording import listed, pluralise, printed
-from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES
-from tokbench.statistics.contrast import bits_per_byte, token_counts
-from tokbench.statistics.verdicts import ALPHA
+from tokbench.statistics.families import NGRAM, over_documents
+from tokbench.statistics.verdicts import ALPHA, CONFIDENCE
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.folder import is_adapted, read_settings
 
@@ -55,8 +63,6 @@ class Further(NamedTuple):
 
 
 NOTHING = Further()
-TOKENS = "tokens of the documents, without end-of-text tokens; difference relative to b"
-
 OF_OTHER_TEXTS = "The experiment's measures are of other texts and not shown; compare without FILES to see them."
 
 
@@ -87,10 +93,9 @@ class TokenizerComparison(NamedTuple):
         """Sentences on the location of the two, and on measures that are not compared."""
         used = ([size for size, _ in self.sizes], [size for _, size in self.sizes])
         found = zip((self.a, self.b), self.sides, used, strict=True)
-        lines = [f"{name}: {one.described(sizes)}." for name, one, sizes in found]
-        counted = [line.contrast.n for part in self.parts for line in part.lines if line.definition == TOKENS]
-        single = "One document: no interval. Compare on several documents for a test."
-        return [*lines, *filter(None, [single if counted and max(counted) == 1 else "", self.left_out])]
+        return [f"{name}: {one.described(sizes)}." for name, one, sizes in found] + [self.left_out] * bool(
+            self.left_out
+        )
 
 
 def comparisons(
@@ -104,66 +109,89 @@ def comparisons(
 ) -> list[TokenizerComparison]:
     """Compare tokenizers with the first; the arguments are those of the command.
 
+    Tests are corrected for all pairs of the tokenizers.
+
     Raises:
         TokbenchError: a tokenizer does not exist, or there is nothing to compare.
     """
-    first, *others = [resolve_target(name, results) for name in names]
-    reject_unused(reading, [folder for one in (first, *others) for folder in one.folders.values()])
-    return [comparison(first, other, files, limit, fields, reading, further) for other in others]
-
-
-def comparison(
-    left: ComparedTokenizer,
-    right: ComparedTokenizer,
-    files: Sequence[str],
-    limit: int,
-    fields: Fields,
-    reading: ImportOptions,
-    further: Further,
-) -> TokenizerComparison:
-    """Compare two tokenizers.
-
-    Raises:
-        TokbenchError: there is nothing to compare.
-    """
-    sizes = matched(left, right)
-    experiment = left.results if left.results == right.results else None
+    sides = [resolve_target(name, results) for name in names]
+    reject_unused(reading, [folder for one in sides for folder in one.folders.values()])
+    first, *others = sides
+    sizes = [matched(first, other) for other in others]
+    experiment = first.results if all(one.results == first.results for one in sides) else None
     if files:
-        given = [(_named(files), list(islice(read_files(files, fields), limit)))]
+        texts = [(_named(files), list(islice(read_files(files, fields), limit)))]
     elif fields.flags:
         raise TokbenchError(f"{fields.flags}: for FILES only; name files after the tokenizers")
     else:
-        given = _evaluation(experiment, limit)
+        texts = _evaluation(experiment, limit) if further.gap or further.ngram_bits else []
     trained = list(read_files(further.training, fields)) if further.training else None
-    parts = []
-    for where, found in given:
-        parts.append(_tokens(left, right, sizes, where, found, reading))
-        if further.gap and found:
-            parts[-1].notes.extend(gap_notes(left, right, sizes, found, reading))
-        if further.ngram_bits and found:
-            parts.append(ngram_part(left, right, sizes, where, found, trained, reading))
-    if experiment is not None and not files:
-        from tokbench.inspection.comparison.experiments import experiment_parts
+    opened = _Opened(sides, reading)
+    found = []
+    for other, pairs in zip(others, sizes, strict=True):
+        parts = [] if experiment is None or files else _experiment_parts(first, other, pairs, experiment)
+        for where, documents in texts:
+            part = _tokens(opened, first, other, pairs, where, documents)
+            if further.gap and documents:
+                part.notes.extend(gap_notes(first, other, pairs, documents, reading))
+            parts.append(part)
+            if further.ngram_bits and documents:
+                parts.append(ngram_part(first, other, pairs, where, documents, trained, reading))
+        if not (parts := [part for part in parts if part.lines]):
+            raise TokbenchError("no text to compare these two on; name files of text after them")
+        both = distinct(first, other)
+        labels = (_pretokenizer(first, reading), _pretokenizer(other, reading))
+        left_out = OF_OTHER_TEXTS if files and experiment is not None else ""
+        apart = unequal(first, other, pairs)
+        found.append(TokenizerComparison(*both, parts, apart, labels, (first, other), pairs, left_out))
+    return found
 
-        parts += experiment_parts(left, right, sizes, experiment, counted=bool(given))
-    if not (parts := [part for part in parts if part.lines]):
-        raise TokbenchError("no text to compare these two on; name files of text after them")
-    apart = unequal(left, right, sizes)
-    names = distinct(left, right)
-    first, second = (_pretokenizer(*one, reading) for one in zip(names, (left, right), strict=True))
-    left_out = OF_OTHER_TEXTS if files and experiment is not None else ""
-    return TokenizerComparison(
-        *names, alike(corrected(parts), apart), apart, (first, second), (left, right), sizes, left_out
-    )
+
+def _experiment_parts(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, experiment: Path) -> list[LineGroup]:
+    from tokbench.inspection.comparison.experiments import experiment_parts
+
+    return experiment_parts(a, b, sizes, experiment)
 
 
-def _pretokenizer(name: str, one: ComparedTokenizer, reading: ImportOptions) -> str:
-    """Return the label of a tokenizer's pre-tokenizer; tokenizers that run through a library have their own label."""
+class _Opened:
+    """Tokenizers of all sides, opened once, and their comparisons on texts."""
+
+    def __init__(self, sides: Sequence[ComparedTokenizer], reading: ImportOptions) -> None:
+        self.sides = sides
+        self.reading = reading
+        self.compared: dict[tuple[str, tuple[int, ...]], TextComparison] = {}
+
+    def at(self, pair: tuple[int, int], where: str, documents: Sequence[Document]) -> TextComparison:
+        """Return the comparison of all sides at a pair of sizes; sides without the size have their only one."""
+        size, other = pair
+        sizes = [size]
+        for side in self.sides[1:]:
+            sizes.append(other if other in side.folders else next(iter(side.folders)))
+        key = (where, tuple(sizes))
+        if key not in self.compared:
+            tokenizers = [
+                one_of_several(one.folders[at], self.reading) for one, at in zip(self.sides, sizes, strict=True)
+            ]
+            self.compared[key] = compare_texts(
+                labels_of(self.sides), tokenizers, [document.text for document in documents]
+            )
+        return self.compared[key]
+
+
+def labels_of(sides: Sequence[ComparedTokenizer]) -> list[str]:
+    """Return distinct labels of tokenizers: their names, or their places if names are equal."""
+    names = [one.name for one in sides]
+    if len(sides) == 2:
+        return list(distinct(*sides))
+    return [name if names.count(name) == 1 else one.place or name for name, one in zip(names, sides, strict=True)]
+
+
+def _pretokenizer(one: ComparedTokenizer, reading: ImportOptions) -> str:
+    """Return the label of a tokenizer's pre-tokenizer."""
     folder = next(iter(one.folders.values()))
     if is_ours(folder) and not is_adapted(folder):
         return pretokenization_of(read_settings(folder).pretokenization).label
-    tokenizer = one_of_several(folder, reading)
-    return f"{name}'s own" if tokenizer.library_name else tokenizer.scheme.label
+    return one_of_several(folder, reading).pretokenizer_label
 
 
 def _named(files: Sequence[str]) -> str:
@@ -181,75 +209,29 @@ def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Doc
 
 
 def _tokens(
+    opened: _Opened,
     a: ComparedTokenizer,
     b: ComparedTokenizer,
     sizes: Sizes,
     where: str,
     documents: Sequence[Document],
-    reading: ImportOptions,
 ) -> LineGroup:
     """Compare the token counts of the same documents."""
-    lines = []
-    notes: list[str] = []
-    for size_a, size_b in sizes:
-        tokenizers = [one_of_several(one.folders[size], reading) for one, size in ((a, size_a), (b, size_b))]
-        counted_in = [_counts(tokenizer, documents) for tokenizer in tokenizers]
-        lost = [_lost(name, one) for name, one in zip(distinct(a, b), counted_in, strict=True) if one.changed]
-        notes += [note for note in lost if note not in notes]
-        if found := token_counts(*(one.tokens for one in counted_in)):
-            lines.append(
-                Line(
-                    size_label(size_a, size_b),
-                    found,
-                    "lowest",
-                    f"token count on {where}",
-                    TOKENS,
-                    sizes=[(size_a, size_b)],
-                    ranked=not lost,
-                )
-            )
-    heading = f"Tokens of {pluralise(len(documents), 'document')}: {where}; intervals over documents"
-    return LineGroup(heading, "count", "share", lines, notes)
-
-
-class DocumentCounts(NamedTuple):
-    """Token counts and losses of a tokenizer on documents.
-
-    Attributes:
-        tokens: number of tokens of each document.
-        changed: number of documents that are not restored.
-        bytes: total size in bytes.
-        bytes_lost: upper bound on the lost bytes.
-    """
-
-    tokens: list[int]
-    changed: int
-    bytes: int
-    bytes_lost: int
-
-
-def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> DocumentCounts:
-    size = sum(len(document.text) for document in documents)
-    if tokenizer.lossless:
-        return DocumentCounts([tokenizer.count(document.text) for document in documents], 0, size, 0)
-    from tokbench.tokenizer.roundtrip import bytes_lost
-
-    tokens, changed, lost = [], 0, 0
-    for document in documents:
-        ids = tokenizer.encode(document.text)
-        decoded = tokenizer.restored(ids)
-        tokens.append(len(ids))
-        changed += decoded != document.text
-        lost += bytes_lost(document.text, decoded)
-    return DocumentCounts(tokens, changed, size, lost)
-
-
-def _lost(name: str, found: DocumentCounts) -> str:
-    documents = pluralise(len(found.tokens), "document")
-    return (
-        f"  {name} does not restore all of the text: {found.changed:,} of {documents} changed, "
-        f"at most {found.bytes_lost:,} of {found.bytes:,} bytes lost. Tokens are not ranked."
-    )
+    lines, notes = [], []
+    names = labels_of(opened.sides)
+    left, right = (names[opened.sides.index(one)] for one in (a, b))
+    for pair in sizes:
+        found = opened.at(pair, where, documents)
+        counts = dict(zip(found.names, found.counts, strict=True))
+        notes += [f"  {lossy_note(one, counts[one], found.bytes)}" for one in (left, right) if counts[one].changed]
+        notes += [f"  Copies of a document count once: {pluralise(found.copies, 'copy', 'copies')}."] * bool(
+            found.copies
+        )
+        for row in found.rows():
+            if (row["a"], row["b"]) == (right, left):
+                lines.append(Line(size_label(*pair), row, "lowest", f"token count on {where}", main=True))
+    heading = f"Tokens of {pluralise(len(documents), 'document')}: {where}"
+    return LineGroup(heading, "count", "share", lines, list(dict.fromkeys(notes)))
 
 
 NEAR = 0.001
@@ -338,20 +320,26 @@ def ngram_part(
         if len(documents) < 2:
             raise TokbenchError(f"--ngram-bits: {where} is one document; name a text to train on with --train")
         training, documents = documents[::2], documents[1::2]
+    names = distinct(a, b)
     lines = []
     for pair in sizes:
         loaded = [one_of_several(one.folders[size], reading) for one, size in zip((a, b), pair, strict=True)]
         found = [_bits(tokenizer, training, documents) for tokenizer in loaded]
-        of_document = [document["bytes"] for document in found[0]["documents"]]
-        for of_a, of_b in zip(found[0]["models"], found[1]["models"], strict=True):
-            if contrast := bits_per_byte(of_a["bits"], of_b["bits"], of_document):
-                size = f"{size_label(*pair)}, order {of_a['order']}, {of_a['training_bytes']:,} bytes"
-                what = f"bits per byte of token {of_a['order']}-grams"
-                lines.append(Line(size, contrast, "lowest", what, BITS, sizes=[pair]))
+        of_document = np.array([document["bytes"] for document in found[0]["documents"]], np.float64)
+        for models in zip(found[0]["models"], found[1]["models"], strict=True):
+            order, budget = models[0]["order"], models[0]["training_bytes"]
+            bits = {name: np.array(one["bits"], np.float64) for name, one in zip(names, models, strict=True)}
+            family = over_documents((None, None, NGRAM, None, None, BITS), bits, of_document, "documents")
+            label = f"{size_label(*pair)}, order {order}, {budget:,} bytes"
+            lines += [
+                Line(label, row, "lowest", f"bits per byte of token {order}-grams")
+                for row in family_rows(family, names, loaded)
+                if row["b"] == names[0]
+            ]
     lines.sort(key=lambda line: line.what)
     heading = (
         f"Bits per byte of token n-gram models of {pluralise(len(documents), 'document')}: {where}, trained on "
-        f"{pluralise(len(training), 'other document')}; intervals over documents"
+        f"{pluralise(len(training), 'other document')}"
     )
     return LineGroup(
         heading, "real", "real", lines, ["  Ignore a ranking that changes with the amount of training text."]
@@ -376,15 +364,21 @@ def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[D
     )
 
 
-FORMAT = 1
+FORMAT = 2
 """Version of the schema; incremented if a key changes its meaning or is removed."""
-DIFFERENCES = {"share": "(a - b) / b", "percent": "a - b", "real": "a - b"}
+DIFFERENCES = {"share": "(b - a) / a", "percent": "b - a", "real": "b - a"}
 """Formula of a difference, by its number format."""
+
+
+def comparisons_json(found: Sequence[TokenizerComparison]) -> dict[str, Any]:
+    """Return comparisons with the first tokenizer as a JSON object: one, or a list of several."""
+    if len(found) == 1:
+        return comparison_json(found[0])
+    return {"format": FORMAT, "comparisons": [comparison_json(one) for one in found]}
 
 
 def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
     """Return the comparison as a JSON object."""
-    said = verdict(found.parts)
     return {
         "format": FORMAT,
         "a": found.a,
@@ -396,21 +390,13 @@ def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
         },
         "left_out": found.left_out or None,
         "confidence": CONFIDENCE,
-        "resamples": RESAMPLES,
         "alpha": ALPHA,
-        "tests": sum(line.holm is not None for part in found.parts for line in part.lines),
         "unequal_sizes": [
             {"size": size if size and size == other else None, "a": of_a, "b": of_b}
             for (size, other), (of_a, of_b) in found.unequal.items()
         ],
-        "verdict": {
-            "better": {side: [_told(one) for one in said.sure[side]] for side in ("a", "b")},
-            "not_told_apart": [_told(one) for one in said.sure[""]],
-            "not_tested": [
-                _told(one) | {"reason": reason} for reason, things in said.untested.items() for one in things
-            ],
-            "single_numbers": {side: said.single[side] for side in ("a", "b")},
-        },
+        "sentences": sentences(found.parts),
+        "single_numbers": single_leads(found.parts),
         "parts": [
             {
                 "heading": part.heading,
@@ -423,11 +409,6 @@ def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
     }
 
 
-def comparisons_json(found: Sequence[TokenizerComparison]) -> dict[str, Any]:
-    """Return comparisons of several tokenizers with the first as a JSON object."""
-    return {"format": FORMAT, "comparisons": [comparison_json(one) for one in found]}
-
-
 def _opened(side: ComparedTokenizer, sizes: Sequence[int]) -> dict[str, Any]:
     return {
         "kind": side.kind,
@@ -437,28 +418,19 @@ def _opened(side: ComparedTokenizer, sizes: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _told(one: VerdictLine) -> dict[str, Any]:
-    return {"what": f"{one.what} {one.under}".rstrip(), "at": list(one.at)}
-
-
 def _line(line: Line) -> dict[str, Any]:
-    contrast = line.contrast
+    row = line.row
     return {
         "name": line.name,
-        "what": line.called,
-        "definition": line.definition or None,
+        "what": line.what,
+        "definition": row.get("definition"),
         "better_end": line.better,
-        "a": contrast.a,
-        "b": contrast.b,
-        "difference": contrast.difference,
-        "low": contrast.low,
-        "high": contrast.high,
-        "n": contrast.n,
-        "p": contrast.p_value,
-        "p_holm": line.holm,
-        "trainings": line.trainings,
-        "not_tested": line.untested or None,
-        "ranked": line.ranked,
-        "better": line.winner or None,
+        "a": row["value_b"],
+        "b": row["value_a"],
+        **{name: row[name] for name in ("difference", "low", "high", "unit", "n", "seeds")},
+        "p": row["p_value"],
+        "p_holm": row["holm"],
+        "verdict": row["verdict"],
+        "reason": row["reason"],
         "ahead": line.ahead or None,
     }

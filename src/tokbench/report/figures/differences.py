@@ -28,7 +28,7 @@ from tokbench.report.figures.style import (
     new_figure,
 )
 from tokbench.report.wording import MINUS, probability
-from tokbench.tabulation import columns
+from tokbench.tabulation import limits
 
 BY_INTERVAL = "a mark is hollow if the interval includes zero, and a cross if the difference is not tested"
 BY_TEST = (
@@ -240,7 +240,7 @@ def critical_difference_draw(
 def _scale(axes: Axes, low: int, high: int, critical: float, room: float) -> None:
     """Draw the line of ranks, with numbers as ``room`` inches allow, and the critical difference above it."""
     axes.plot([low, high], [0, 0], color=GREY, lw=0.8)
-    step = max((high - low) // columns.MAX_PAIRWISE_VARIANTS, 1)
+    step = max((high - low) // limits.MAX_PAIRWISE_VARIANTS, 1)
     numbers = max(int(room / _NUMBER), 2)
     told = next(every for every in count(step, step) if (high - low) // every < numbers)
     for rank in range(low, high + 1, step):

@@ -8,10 +8,10 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import Exhibit, Heading, Table
 from tokbench.report.sections.rows import rows
 from tokbench.report.wording import pluralise, printed, slug
+from tokbench.statistics.eligibility import RANKED_FROM
 from tokbench.statistics.measure_power import MEASURE_POWER
 from tokbench.statistics.perturbed_answers import PERTURBED_COMPARISONS, PERTURBED_MEASURES
 from tokbench.statistics.task_measures import ACCURACY, TASK_MEASURE_COMPARISONS, TASK_MEASURES
-from tokbench.statistics.verdicts import RANKED_FROM
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tabulation.table import TidyTable
 
@@ -25,22 +25,21 @@ NAMES = {
 def answer_measures(content: ReportContent) -> list[Exhibit]:
     """Return the measures of answers by model and suite: their power, comparisons of variants, and their values.
 
-    A model and suite has no tables if accuracy is its only measure or there is only one variant. Comparisons are left
-    out if every model was trained once, because nothing is tested.
+    Comparisons are left out if every model was trained once, because nothing is tested; so is power if accuracy is the
+    only measure.
 
     Args:
         content: content of the report.
     """
-    power = content.part(MEASURE_POWER.name)
-    if power is None:
+    power, values = content.part(MEASURE_POWER.name), content.part(TASK_MEASURES.name)
+    if values is None:
         return []
     exhibits: list[Exhibit] = []
-    for (model, suite), part in power.group_by("model", "suite", maintain_order=True):
-        if set(part["measure"]) <= {ACCURACY.name}:
-            continue
-        title = f"Measures of the answers of {model} on {suite}"
-        exhibits.append(Heading(slug("answer-measures", str(model), str(suite)), title))
-        exhibits.append(replace(_table(content, MEASURE_POWER, part), finding=first(part)))
+    for model, suite in values.select("model", "suite").unique(maintain_order=True).iter_rows():
+        part = None if power is None else power.filter(model=model, suite=suite)
+        tables = []
+        if part is not None and not set(part["measure"]) <= {ACCURACY.name}:
+            tables.append(replace(_table(content, MEASURE_POWER, part), finding=first(part)))
         for table, wanted in (
             (TASK_MEASURE_COMPARISONS, (pl.col("task") == "") & (pl.col("seeds") > 1)),
             (TASK_MEASURES, pl.lit(True)),
@@ -48,7 +47,10 @@ def answer_measures(content: ReportContent) -> list[Exhibit]:
             frame = content.part(table.name)
             rest = None if frame is None else frame.filter(wanted, model=model, suite=suite)
             if rest is not None and rest.height:
-                exhibits.append(_table(content, table, rest))
+                tables.append(_table(content, table, rest))
+        if len(set(values.filter(model=model, suite=suite)["variant"])) > 1:
+            title = f"Answers of {model} on {suite}"
+            exhibits += [Heading(slug("answer-measures", model, suite), title), *tables]
     return exhibits
 
 

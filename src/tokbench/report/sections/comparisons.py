@@ -11,40 +11,30 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
-from tokbench.report.figure_sentences import PValues, by_verdict, sides_of_zero, told_apart, within_reach
+from tokbench.report.figure_sentences import PValues, by_verdict, told_apart, within_reach
 from tokbench.report.figures import differences
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, NumberSource, Table
 from tokbench.report.sections.downstream import FEWEST
 from tokbench.report.sections.rows import column_of, pairs_told_of_fewer, source_of, split, told_of_smaller, unequal
-from tokbench.report.wording import listed, pluralise, printed, probability, slug, without_rank
+from tokbench.report.wording import pluralise, printed, probability, slug, without_rank
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
-from tokbench.statistics.equal_size import FEWER_AT, LEFT_OUT
+from tokbench.statistics.eligibility import ONE_TRAINING, TWO_TRAININGS, may_rank, why_untested
+from tokbench.statistics.judgements import OPPOSITE
 from tokbench.statistics.languages import BITS_LANGUAGES
 from tokbench.statistics.measures import MEASURES
 from tokbench.statistics.model_bits import BITS_COMPARISONS, KEY
 from tokbench.statistics.pairs import COMPARISONS, of_every_pair
 from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
-from tokbench.statistics.verdicts import (
-    BETTER,
-    NOT_TESTED,
-    NOT_TOLD,
-    ONE_TRAINING,
-    TWO_TRAININGS,
-    WORSE,
-    why_untested,
-)
-from tokbench.tabulation import columns as many
+from tokbench.statistics.undersized import FEWER_AT, LEFT_OUT
+from tokbench.statistics.verdicts import BETTER, NOT_TESTED, WORSE
+from tokbench.tabulation import limits
 
 TEST = (
     "one-sided Wilcoxon signed-rank test on accuracies paired by vocabulary size and task, not corrected for the "
     "number of pairs"
 )
 NOTES = (
-    "low, high: 95 % interval of the mean difference by the paired bootstrap (1,000 resamples of cells; a cell is a "
-    "vocabulary size and a task). low, tasks and high, tasks: the same with resamples of tasks, since cells of one "
-    "task are correlated. p, bootstrap: one-sided, from the same resamples of cells; with 1,000 resamples it is at "
-    "least 0.001.",
     "p, Holm and p, BH: p adjusted for all tests of this table, by Holm's and by Benjamini and Hochberg's procedure.",
     "rank-biserial: (W+ − W−) / (W+ + W−); 1 if a is better in every cell. mean / sd: mean difference over the "
     "standard deviation of the differences. detectable: the mean difference that the test at level 0.05 would detect "
@@ -80,47 +70,6 @@ def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Dra
     return Drawing(name, caption, partial(differences.p_values_draw, values, order), says=told_apart(values, holm))
 
 
-def against_baseline(
-    name: str, model: str, suite: str, part: pl.DataFrame, shown: list[str], highlight: str = ""
-) -> list[Drawing]:
-    """Return the forest plot of differences from the baseline, for tables without all pairs; none without values.
-
-    Args:
-        name: stem of the files.
-        model: name of the model.
-        suite: name of the suite.
-        part: pairs of variants and their baselines.
-        shown: variants to draw, the best first.
-        highlight: variant with a highlighted row (default: none).
-    """
-    place = {variant: index for index, variant in enumerate(shown)}
-    known = part.filter(pl.col("a").is_in(shown)).drop_nulls("mean_difference").rows(named=True)
-    lines = [
-        differences.Row(
-            row["a"],
-            100 * row["mean_difference"],
-            None if row["low"] is None else (100 * row["low"], 100 * row["high"]),
-            "" if row["holm"] is None else f"p = {probability(row['holm'])}",
-            tested=row["holm"] is not None,
-            highlighted=row["a"] == highlight,
-        )
-        for row in sorted(known, key=lambda row: place[row["a"]])
-    ]
-    if not lines:
-        return []
-    caption = (
-        f"Average accuracy of {model} on {suite} minus that of the baseline {listed(sorted(set(part['b'])))}, in "
-        f"points, with its 95 % interval by the paired bootstrap over cells; {differences.BY_INTERVAL}. On the right: "
-        "p of the one-sided Wilcoxon signed-rank test that the variant is better, corrected by Holm's procedure for "
-        "all tests of this model and suite (with the baseline and with the best)."
-    )
-    against = listed(sorted(set(part["b"])))
-    draw = partial(
-        differences.draw, lines, "difference of accuracy (points)", against=against, decimals=1, higher_is_better=True
-    )
-    return [Drawing(name, caption, draw, says=sides_of_zero("the baseline", [line.interval for line in lines]))]
-
-
 def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Table:
     """Return the table of ordered pairs of one model and suite.
 
@@ -146,9 +95,9 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
         if row["reason"] and row["p_value"] is not None and LEFT_OUT not in row["reason"]
     ]
     left_out += smaller_notes(part)
-    if not of_every_pair(part) and len(left_out) > many.MAX_DRAWN:
-        more = f"{len(left_out) - many.MAX_DRAWN:,} more pairs lack cells; see the column “reason” of the source."
-        left_out = [*left_out[: many.MAX_DRAWN], more]
+    if not of_every_pair(part) and len(left_out) > limits.MAX_DRAWN:
+        more = f"{len(left_out) - limits.MAX_DRAWN:,} more pairs lack cells; see the column “reason” of the source."
+        left_out = [*left_out[: limits.MAX_DRAWN], more]
     frame = pl.DataFrame(rows, schema=part.schema).select([column.name for column in shown])
     columns = [column_of(column) for column in shown]
     return Table(name, caption, frame, columns, reasons, notes=[*NOTES, *left_out], folded=True)
@@ -288,15 +237,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
     source = source_of(COMPARISONS, model=model, suite=suite)
     if part is not None and part.height:
         why, few = untested(part), cannot_reject(part)
-        if not of_every_pair(part):
-            pairs = part.filter(pl.col("b").is_in(content.baselines), ~pl.col("a").is_in(content.baselines))
-            others = [variant for variant in order if variant not in content.baselines]
-            name = slug("differences", model, suite)
-            shown = others[: many.MAX_DRAWN]
-            drawings = against_baseline(name, model, suite, pairs, shown, content.highlight)
-            sentence = f" Shown: the best {many.MAX_DRAWN} of {len(others):,} other variants; the source has all."
-            exhibits += [replace(one, caption=one.caption + sentence, source=source) for one in drawings]
-        elif len(order) > 1 and not why and not few:
+        if of_every_pair(part) and len(order) > 1 and not why and not few:
             caption = (
                 f"Is the variant of the column better than that of the row, by the accuracy of {model} on {suite}? p "
                 f"of the {TEST}. Outlined cells are above 0.05: no significant difference. "
@@ -328,7 +269,6 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
     return exhibits
 
 
-OPPOSITE = {BETTER: WORSE, WORSE: BETTER, NOT_TOLD: NOT_TOLD, NOT_TESTED: NOT_TESTED}
 SAID = (
     f"fewer bits are better. Numbers in brackets and lines are 95 % intervals, {{over}}; {differences.BY_TEST}, by "
     "Holm's procedure."
@@ -345,7 +285,7 @@ def forest(
 
     Args:
         content: content of the report.
-        part: unordered pairs with the columns of :func:`tokbench.statistics.judgements.judgement_columns`.
+        part: unordered pairs with the columns of :func:`tokbench.statistics.judgement_columns.judgement_columns`.
         name: stem of the files.
         caption: caption with ``{baseline}``.
         source: source of the numbers.
@@ -359,7 +299,7 @@ def forest(
             continue
         forth = row["b"] == baseline
         ends = (row["low"], row["high"]) if forth else (-row["high"], -row["low"])
-        verdict = row["verdict"] if forth else OPPOSITE[row["verdict"]]
+        verdict = row["verdict"] if forth else OPPOSITE.get(row["verdict"], row["verdict"])
         other = row["a"] if forth else row["b"]
         if content.fewer.isdisjoint({(other, size), (baseline, size)}):
             verdicts.append(verdict)
@@ -398,7 +338,7 @@ def compared(content: ReportContent) -> list[Table | Drawing]:
     """
     frame = content.part(BITS_COMPARISONS.name)
     exhibits: list[Table | Drawing] = [*split(content, SEED_PLAN), *split(content, SEEN_BY_SEEDS)]
-    if frame is None or frame["low"].null_count() == len(frame):
+    if frame is None or not may_rank(frame["seeds"].max()):  # type: ignore[arg-type]
         return exhibits
     for values, part in frame.group_by(*KEY, maintain_order=True):
         at = dict(zip(KEY, values, strict=True))

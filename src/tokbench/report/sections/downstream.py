@@ -20,9 +20,11 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, PrintedColumn, Section, Table
 from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
 from tokbench.report.wording import fitting_decimals, join_some, listed, pluralise, printed, slug, without_rank
+from tokbench.statistics.eligibility import ONE_TRAINING, may_rank
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEVERAL, over_seeds, with_seeds
-from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING, may_rank, why_untested
+from tokbench.statistics.task_measures import TASK_MEASURE_COMPARISONS
+from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 from tokbench.tabulation.answers import ACCURACY, BOUNDARIES, STRADDLING, TEXTS
 from tokbench.tabulation.straddling import COVERINGS, ONE_SEGMENTATION, SUMMED_BITS
 
@@ -30,94 +32,93 @@ Marks = dict[tuple[int, str], str]
 """A sign by (row index, column name)."""
 FEWEST = 5
 """Fewest differences that allow a p-value under 0.05: with four of one sign, it is 1 / 16."""
-TOO_FEW = " Fewer than five scores differ, and then p is always above 0.05."
-ALIKE, UNCORRECTED, SHARED = "†", "‡", "="
+ALIKE, SHARED = "†", "="
 BELOW, UNSURE = "↓", "○"
 """Signs of values that are significantly worse than the reference, and of values that are not tested."""
 
 
-def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str, suite: str) -> tuple[Marks, list[str]]:
-    """Return signs of shared ranks and of the Wilcoxon test on each average below the best.
+Tested = Mapping[tuple[str, frozenset[str]], tuple[str, str | None]]
+"""Verdict and reason by column and pair of variants."""
+
+
+def rank_marks(rows: pl.DataFrame, tested: Tested) -> tuple[Marks, list[str]]:
+    """Return signs of shared ranks, and of the tests on each average at one size below the best.
+
+    An average over sizes is not tested: sizes are no sample of sizes.
 
     Args:
-        rows: one row per variant: ``rank``, ``variant``, ``average``.
-        comparisons: ``p_value`` (one-sided) of ordered pairs, optional ``holm``, and ``n``, the number of nonzero
-            differences; None if not tested.
-        model: model of the averages.
-        suite: suite of the averages.
+        rows: one row per variant: ``rank``, ``variant``, ``average``, and the averages by size.
+        tested: verdicts at each size, see :func:`verdicts_by_size`.
 
     Returns:
         Signs, and explanations of those that occur.
     """
     marks: Marks = {}
-    differing = []
-    untested = NOT_TESTED
     ranks = rows["rank"].to_list()
     for index, rank in enumerate(ranks):
         if rank is not None and ranks.count(rank) > 1:
             marks[index, "rank"] = SHARED
-    best = [row["variant"] for row in rows.iter_rows(named=True) if row["rank"] == 1]
-    if comparisons is not None and best:
-        tested = comparisons.filter(model=model, suite=suite, a=best[0])
-        found = {row["b"]: row for row in tested.iter_rows(named=True)}
-        first = rows["variant"].to_list().index(best[0])
-        for index, row in enumerate(rows.iter_rows(named=True)):
-            pair = found.get(row["variant"])
-            if row["rank"] is None or index == first:
-                continue
-            if pair is None or pair["p_value"] is None:
-                marks[index, "average"] = UNSURE
-                untested = (pair or {}).get("reason") or untested
-            elif pair["p_value"] > SIGNIFICANCE:
-                marks[index, "average"] = ALIKE
-                differing.append(pair["n"])
-            elif (pair.get("holm") or 0) > SIGNIFICANCE:
-                marks[index, "average"] = UNCORRECTED
-            else:
-                marks[index, "average"] = BELOW
-    test = f"one-sided Wilcoxon signed-rank test against {best[0]} over sizes and tasks" if best else ""
-    corrected = ", after Holm's correction" if comparisons is not None and "holm" in comparisons.columns else ""
-    few = max(differing, default=FEWEST) < FEWEST
-    meanings = {
-        SHARED: "shares its rank.",
-        ALIKE: f"no significant difference from the best: p > {SIGNIFICANCE} by the {test}.{TOO_FEW * few}",
-        UNCORRECTED: f"significantly below the best (p ≤ {SIGNIFICANCE}), but not after Holm's correction.",
-        BELOW: f"significantly below the best: p ≤ {SIGNIFICANCE} by that test{corrected}.",
-        UNSURE: f"{untested}.",
-    }
-    return marks, _explained(marks, meanings)
+    sizes = [name for name in rows.columns if name.isdecimal()]
+    if len(sizes) == 1:  # The average is that of the only size, which has no column.
+        tested = {("average", pair): verdict for (_, pair), verdict in tested.items()}
+        sizes = ["average"]
+    below, notes = accuracy_marks(rows.select("variant", *sizes).rows(named=True), tested)
+    return marks | below, [*_explained(marks, {SHARED: "shares its rank."}), *notes]
 
 
-def accuracy_marks(
-    rows: Sequence[Mapping[str, Any]], tests: pl.DataFrame | None, why_not: str = ""
-) -> tuple[Marks, list[str]]:
-    """Return signs of the tests over questions on accuracies below the best of their column.
+def accuracy_marks(rows: Sequence[Mapping[str, Any]], tested: Tested) -> tuple[Marks, list[str]]:
+    """Return signs of the tests on accuracies below the best of their column.
 
     Args:
-        rows: ``variant``, the accuracies of tasks, and their ``average``.
-        tests: ``variant``, ``task`` (empty for the average) and the two-sided ``p_value`` against the best, of one
-            model, suite and size; None if not tested.
-        why_not: reason why nothing is tested (default: not tested).
+        rows: ``variant``, and accuracies by column.
+        tested: verdicts of pairs by column, see :func:`verdicts_by_task` and :func:`verdicts_by_size`.
 
     Returns:
         Signs by (row index, column), and explanations of those that occur.
     """
     marks: Marks = {}
-    if tests is not None:
-        p_values = {(row["variant"], row["task"] or "average"): row["p_value"] for row in tests.iter_rows(named=True)}
-        for column in (name for name in rows[0] if name != "variant"):
-            best = max((row[column] for row in rows if row[column] is not None), default=0)
-            for index, row in enumerate(rows):
-                if (row["variant"], column) not in p_values or row[column] is None or row[column] >= best:
-                    continue
-                p_value = p_values[row["variant"], column]
-                marks[index, column] = UNSURE if p_value is None else ALIKE if p_value > SIGNIFICANCE else BELOW
+    reasons: dict[str, None] = {}
+    for column in (name for name in rows[0] if name != "variant"):
+        known = [row for row in rows if row[column] is not None]
+        best = max(known, key=lambda row: row[column], default=None)
+        for index, row in enumerate(rows):
+            if best is None or row[column] is None or row[column] >= best[column]:
+                continue
+            found = tested.get((column, frozenset((row["variant"], best["variant"]))))
+            if found is not None:
+                verdict, reason = found
+                marks[index, column] = {NO_DIFFERENCE: ALIKE, NOT_TESTED: UNSURE}.get(verdict, BELOW)
+                reasons |= dict.fromkeys([reason or NOT_TESTED] * (verdict == NOT_TESTED))
     meaning = (
-        f"no significant difference from the highest: p > {SIGNIFICANCE}, two-sided, uncorrected, over the same "
-        "questions; for a task by the exact sign test (McNemar's), for the average by the paired bootstrap."
+        f"no significant difference from the highest: p > {SIGNIFICANCE} over seeds and the same questions, corrected "
+        "for all pairs (Holm)."
     )
-    below = f"significantly below the highest: p ≤ {SIGNIFICANCE} by these tests."
-    return marks, _explained(marks, {ALIKE: meaning, BELOW: below, UNSURE: f"{why_not or NOT_TESTED}."})
+    below = "significantly below the highest by the same test."
+    return marks, _explained(marks, {ALIKE: meaning, BELOW: below, UNSURE: f"{listed(list(reasons))}."})
+
+
+def _accuracy_tests(content: ReportContent, model: str, suite: str) -> pl.DataFrame:
+    """Return the comparisons of accuracies under a model and suite; those over tasks only for one source corpus."""
+    tests = content.part(TASK_MEASURE_COMPARISONS.name)
+    if tests is None:
+        return pl.DataFrame(schema=TASK_MEASURE_COMPARISONS.schema)
+    tests = tests.filter(model=model, suite=suite, measure="accuracy")
+    several = tests["source_corpus"].n_unique() > 1
+    return tests.filter(pl.col("task") != "") if several else tests
+
+
+def verdicts_by_task(content: ReportContent, model: str, suite: str, size: int) -> Tested:
+    """Return the verdicts at one size by task ("average" for the mean over tasks) and pair."""
+    rows = _accuracy_tests(content, model, suite).filter(size=size).iter_rows(named=True)
+    return {
+        (row["task"] or "average", frozenset((row["a"], row["b"]))): (row["verdict"], row["reason"]) for row in rows
+    }
+
+
+def verdicts_by_size(content: ReportContent, model: str, suite: str) -> Tested:
+    """Return the verdicts on means over tasks by size, as text, and pair."""
+    rows = _accuracy_tests(content, model, suite).filter(task="").iter_rows(named=True)
+    return {(str(row["size"]), frozenset((row["a"], row["b"]))): (row["verdict"], row["reason"]) for row in rows}
 
 
 def _explained(marks: Marks, meanings: Mapping[str, str]) -> list[str]:
@@ -294,7 +295,8 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         PrintedColumn("above", RANKS["above_random"].heading, "percent"), PrintedColumn("n", "n", "count"),
     ]  # fmt: skip
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    marks, notes = rank_marks(frame, content.part("comparisons"), model, suite)
+    tested = verdicts_by_size(content, model, suite) if ranked(ranks) else {}
+    marks, notes = rank_marks(frame, tested)
     unranked, fewer = content.unranked(
         {(row, str(size)): (one["variant"], size) for row, one in enumerate(rows) for size in sizes}
     )
@@ -318,7 +320,7 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     if len(values) < LEAST_DRAWN:
         why = next(iter(ranks["reason"].drop_nulls()), "")
         return [table if ranked(ranks) else replace(table, folded=True, finding=why)]
-    numbered = bool(ranked(ranks)) and differs(content.part("comparisons"), model, suite)
+    numbered = bool(ranked(ranks)) and differs(tested)
     smaller = [
         variant
         for variant in placed(ranks)
@@ -343,19 +345,9 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
 
 
-def differs(comparisons: pl.DataFrame | None, model: str, suite: str) -> bool:
-    """Return True if any two tokenizers differ significantly in accuracy, after correction if available.
-
-    Args:
-        comparisons: p-values of ordered pairs; None counts as True.
-        model: model of the accuracies.
-        suite: suite of the accuracies.
-    """
-    if comparisons is None:
-        return True
-    part = comparisons.filter(model=model, suite=suite)
-    p_values = part["holm" if "holm" in part.columns else "p_value"].drop_nulls()
-    return bool((p_values <= SIGNIFICANCE).any())
+def differs(tested: Tested) -> bool:
+    """Return True if any two tokenizers differ significantly, or if nothing was compared."""
+    return not tested or any(verdict in (BETTER, WORSE) for verdict, _ in tested.values())
 
 
 def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list[Drawing]:
@@ -425,10 +417,8 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     columns = [PrintedColumn("variant")] + [
         PrintedColumn(task, task, "percent", None, best) for task in ["average", *tasks]
     ]
-    tests = content.part("behind_the_best")
-    marks, notes = accuracy_marks(
-        rows[1:], None if tests is None else tests.filter(model=model, suite=suite, size=size), why_untested(trainings)
-    )
+    tested = {} if best is None else verdicts_by_task(content, model, suite, size)
+    marks, notes = accuracy_marks(rows[1:], tested)
     notes = [*notes, *[f"{ONE_TRAINING.capitalize()}."] * (best is None)]
     unranked, fewer = content.unranked(
         {(row, name): (one, size) for row, one in enumerate(variants, 1) for name in ["average", *tasks]}

@@ -17,11 +17,11 @@ from tokbench.report.sections.rows import TEXT, drawn_sizes, path_of
 from tokbench.report.sections.scoreboard import FILES, scoreboard
 from tokbench.report.sentences import said, summary, unranked
 from tokbench.report.wording import join_some, pluralise, slug
-from tokbench.statistics.ranks import BEST, UNRANKED, UNTESTED
-from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.families import ACCURACY, ALIGNMENT, BEST, BITS, NGRAM, TOKENS, UNRANKED, UNTESTED
+from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.statistics.seeds import SEVERAL
 from tokbench.statistics.verdicts import WORSE
-from tokbench.tabulation import columns
+from tokbench.tabulation import limits
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 LARGER = ", larger marks are larger vocabularies"
@@ -130,7 +130,7 @@ def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int)
         )
         for row in others.sort(pl.col("behind").abs(), "variant").iter_rows(named=True)
     ]
-    kept = lines[: columns.MAX_DRAWN] if content.many else lines
+    kept = lines[: limits.MAX_DRAWN] if content.many else lines
     of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
     caption = (
         f"Difference of each tokenizer{of} from the best, {best}, at a vocabulary of {size:,}, {_what(claim)}. "

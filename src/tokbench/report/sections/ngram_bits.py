@@ -14,7 +14,7 @@ from tokbench.report.layout import Drawing, PrintedColumn, Table
 from tokbench.report.sections.comparisons import SAID, forest, spread
 from tokbench.report.sections.rows import pairs_told_of_fewer, rows, source_of, split
 from tokbench.report.wording import pluralise, slug, without_rank
-from tokbench.statistics.equal_size import FEWER
+from tokbench.statistics.eligibility import FEWER
 from tokbench.statistics.languages import NGRAM_LANGUAGES
 from tokbench.statistics.ngram_bits import NGRAM_RANKS, NGRAM_VERDICTS
 from tokbench.tabulation.columns import CANNOT

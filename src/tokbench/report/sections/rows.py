@@ -9,8 +9,8 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, NumberSource, PrintedColumn, Table
 from tokbench.report.wording import join_some, pluralise, slug
 from tokbench.statistics.correlation import SMALLER
-from tokbench.statistics.equal_size import NOMINAL
 from tokbench.statistics.seeds import SEVERAL
+from tokbench.statistics.undersized import NOMINAL
 from tokbench.statistics.verdicts import IN_WORDS
 from tokbench.tabulation import table as tidy
 from tokbench.tabulation.table import TidyTable

@@ -14,9 +14,21 @@ from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import BELOW, UNSURE
 from tokbench.report.sections.rows import RESOURCE, TEXT, path_of
 from tokbench.report.wording import defined, fitting_decimals, listed, printed
-from tokbench.statistics.ranks import BASELINE, BEST, UNRANKED, UNTESTED
-from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
-from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, ONE_TRAINING, WORSE, in_full
+from tokbench.statistics.eligibility import ONE_TRAINING
+from tokbench.statistics.families import (
+    ACCURACY,
+    ALIGNMENT,
+    BASELINE,
+    BEST,
+    BITS,
+    GAP,
+    NGRAM,
+    TOKENS,
+    UNRANKED,
+    UNTESTED,
+)
+from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, WORSE, in_full
 from tokbench.tabulation.table import Kind
 
 FIRST = "★"

@@ -13,8 +13,8 @@ from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, Numbe
 from tokbench.report.sections import comparisons as model_bits
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.answer_measures import answer_measures, perturbed_answers
-from tokbench.report.sections.comparisons import CHOSEN, power_statement, smaller_notes, untested
 from tokbench.report.sections.comparisons import comparisons as compared
+from tokbench.report.sections.comparisons import power_statement, untested
 from tokbench.report.sections.downstream import averages, placed, ranked
 from tokbench.report.sections.intrinsic import (
     DRAWN,
@@ -36,15 +36,13 @@ from tokbench.report.sections.rows import (
 )
 from tokbench.report.sections.token_effects import causal_effects
 from tokbench.report.wording import listed, pluralise, printed, slug, words
-from tokbench.statistics.answers import INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
-from tokbench.statistics.pairs import of_every_pair
-from tokbench.statistics.questions import QUESTION_COMPARISONS, QUESTION_INTERVALS
+from tokbench.statistics.eligibility import ONE_TRAINING
+from tokbench.statistics.intervals import INTERVALS
 from tokbench.statistics.ranks import RANKS_BY_SIZE
 from tokbench.statistics.robustness import ROBUSTNESS, ROBUSTNESS_COMPARISONS
 from tokbench.statistics.seeds import SEEDS
 from tokbench.statistics.segmentations import SEGMENTATION_LOSS_COMPARISONS, SEGMENTATION_LOSSES
-from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.segmentations import SEGMENTED_TEXTS
 
@@ -57,6 +55,10 @@ LARGER = "; larger marks are larger vocabularies"
 OTHER_N = "n next to an r: number of tokenizers with both values, if it differs from n of the row."
 HEADED = {R_SQUARED.name: "R² of accuracies at two vocabulary sizes"}
 ONE_SIZE = "Every model was tested at a single size."
+AS_PAPERS = (
+    "Cells (size and task) are not independent draws, so these tests decide nothing on this page: verdicts are over "
+    "seeds and questions."
+)
 SCATTERED = NumberSource([path_of(INTRINSIC), path_of(RANKS_BY_SIZE)])
 """Source of the points of scatter plots."""
 
@@ -69,24 +71,7 @@ def statistics(content: ReportContent) -> Section:
     """
     exhibits: list[Exhibit] = []
     missing = []
-    ranks = content.part("ranks")
-    comparisons = content.part("comparisons")
-    if comparisons is None:
-        missing.append(f"Comparisons: {content.why_missing('comparisons')}")
-    else:
-        for model, suite in comparisons.select("model", "suite").unique(maintain_order=True).iter_rows():
-            order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
-            at = {"model": model, "suite": suite}
-            exhibits.append(Heading(slug("accuracy-of", model, suite), f"Accuracy of {model} on {suite}, pair by pair"))
-            exhibits += compared(content, model, suite, order)
-            for asked in split(content, QUESTION_COMPARISONS, **at):
-                some = "" if of_every_pair(asked.frame) else f" Not all pairs are compared, only {CHOSEN}"
-                notes = [*asked.notes, *smaller_notes(asked.frame)]
-                exhibits.append(replace(asked, caption=asked.caption + some, notes=notes))
-            exhibits += split(content, QUESTION_INTERVALS, **at)
-    paragraphs = _power(content)
-    if content.part("accuracy") is not None:
-        paragraphs.append(_seeds_in_words(content))
+    paragraphs = [_seeds_in_words(content)] if content.part("accuracy") is not None else []
     intervals, seeds = split(content, INTERVALS), split(content, SEEDS)
     if intervals or seeds:
         sentence = listed(["intervals"] * bool(intervals) + ["seeds"] * bool(seeds))
@@ -121,7 +106,27 @@ def statistics(content: ReportContent) -> Section:
             beside.append(told_of_smaller(content, make(frame)))
     if beside:
         exhibits += [Heading("correlations", "Correlations of measures with accuracy and each other"), *beside]
+    exhibits += _as_papers_do(content)
+    if content.part("comparisons") is None:
+        missing.append(f"Signed-rank tests: {content.why_missing('comparisons')}")
     return Section("statistics", "Statistics", paragraphs, exhibits, missing=missing)
+
+
+def _as_papers_do(content: ReportContent) -> list[Exhibit]:
+    """Return the signed-rank tests of accuracies, which the papers report and which decide nothing here."""
+    comparisons = content.part("comparisons")
+    if comparisons is None:
+        return []
+    exhibits: list[Exhibit] = []
+    ranks = content.part("ranks")
+    for model, suite in comparisons.select("model", "suite").unique(maintain_order=True).iter_rows():
+        order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
+        found = compared(content, model, suite, order)
+        notes = [AS_PAPERS, *_power(content, model, suite)]
+        found = [replace(one, notes=[*one.notes, *notes]) if isinstance(one, Table) else one for one in found]
+        title = f"As the papers do it: signed-rank tests of accuracy, {model} on {suite}"
+        exhibits += [Heading(slug("accuracy-of", model, suite), title), *found]
+    return exhibits
 
 
 def _why_missing(content: ReportContent, name: str) -> str:
@@ -133,21 +138,15 @@ def _why_missing(content: ReportContent, name: str) -> str:
     return content.why_missing(name) if (sizes > 1).any() else ONE_SIZE
 
 
-def _power(content: ReportContent) -> list[str]:
-    power = content.part("power")
-    if power is None:
+def _power(content: ReportContent, model: str, suite: str) -> list[str]:
+    """Return the power of the signed-rank tests of a model and suite in a sentence, or why there are none."""
+    power, pairs = content.part("power"), content.part("comparisons")
+    part = None if power is None else power.filter(model=model, suite=suite)
+    if part is None or part.is_empty():
         return []
-    asked = content.part("question_comparisons")
-    sentences = []
-    for (model, suite), part in power.group_by("model", "suite", maintain_order=True):
-        pairs = content.part("comparisons")
-        if pairs is not None and (why := untested(pairs.filter(model=model, suite=suite))):
-            sentences.append(f"Accuracy of {model} on {suite} is {why}.")
-            continue
-        beside = part["detectable"][0] is None and asked is not None and asked.filter(model=model, suite=suite).height
-        questions = " The tests over questions, below, need no minimum of cells." if beside else ""
-        sentences.append(f"Accuracy of {model} on {suite}: {power_statement(part)}{questions}")
-    return sentences
+    why = "" if pairs is None else untested(pairs.filter(model=model, suite=suite))
+    of = f"Accuracy of {model} on {suite}"
+    return [f"{of} is {why}." if why else f"{of}: {power_statement(part)}"]
 
 
 def _seeds_in_words(content: ReportContent) -> str:

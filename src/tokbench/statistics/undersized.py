@@ -1,9 +1,4 @@
-"""Undersized vocabularies (fewer tokens than others of their size): measured, but excluded from rankings.
-
-One construction may produce fewer tokens than requested from a text where another does not. The missing tokens would
-bias a comparison of constructions. Tokenizers that do not decode to the original text represent other documents than
-the rest, and are excluded from comparisons, too.
-"""
+"""Undersized vocabularies (fewer tokens than others of their size), and tokenizers that lose text, in tables."""
 
 from collections.abc import Iterable, Sequence, Set
 
@@ -11,13 +6,12 @@ import polars as pl
 
 from tokbench.statistics.cells import Cell
 
-FEWER = "has fewer tokens than others of its size"
 NOMINAL = "nominal vocabulary size"
 """Name of the requested size in definitions of metrics. Smaller vocabularies have no value for such a metric, because
 it would divide by tokens that they lack."""
 AS_MANY = " at a size of which neither has fewer tokens than others"
 FEWER_AT = "has fewer tokens than others at"
-LEFT_OUT = "left out, as one of the two has fewer tokens than others of the size"
+LEFT_OUT = "one of the two has fewer tokens than others of the size"
 Undersized = Set[tuple[str, int]]
 """Variant and size of undersized vocabularies."""
 NONE: Undersized = frozenset()
@@ -64,7 +58,7 @@ def left_out(cells: Iterable[Cell], sizes: Iterable[int]) -> str | None:
     """
     gone = sorted({size for size, _ in cells} & set(sizes))
     at = ", ".join(f"{size:,}" for size in gone)
-    return f"{LEFT_OUT}: {at}" if gone else None
+    return f"left out, as {LEFT_OUT}: {at}" if gone else None
 
 
 def given_back(documents: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
