@@ -18,10 +18,10 @@ from tests.support.external_tokenizers import few, level, ranks, read  # noqa: F
 from tests.support.small_report import (
     accuracy,
     altered,
+    answers_by_seed,
     bits_by_seed,
     intrinsic,
     ngram_documents,
-    answers_by_seed,
     tokens_by_document,
     whole,
 )
