@@ -67,7 +67,8 @@ test-faults: install  ## kill whole runs, fill their disks and alter their files
 test-wide: install  ## an experiment of VARIANTS variants, three sizes and three stand-ins for models, to its end; hours for 1,000
 	@TOKBENCH_WIDE=$(VARIANTS) python -m pytest -s tests/wide
 
-published-results: install  ## make every table and figure of results/published again
+published-results: install  ## make every table and figure of results/published again, statistics first
+	@python tools/analyse_published.py
 	@python tools/render_published.py
 	@snakemake --cores $(CORES) published
 

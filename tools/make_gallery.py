@@ -9,21 +9,17 @@ import argparse
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
+from analyse_published import analysed
 from PIL import Image
-from render_published import ROOT, content_of, experiment_of, experiments, kept, units_of
+from render_published import ROOT, content_of, experiments
 
-from tokbench.io.tables import read_frame
 from tokbench.report.content import ReportContent
 from tokbench.report.html import render
 from tokbench.statistics.scoreboard import SCOREBOARD
-from tokbench.tabulation.table import tables_of
-from tokbench.workflow.targets import baseline_flags, pilot_flags, recipes
 
 PAGES = ROOT / "build" / "gallery"
 GALLERY = ROOT / "docs" / "gallery.md"
@@ -55,26 +51,14 @@ def main() -> None:
 
 
 def with_scoreboard(place: Path) -> ReportContent:
-    """Return the report of a kept experiment with its scoreboard: the kept one, or that of the stage ``analyse``.
+    """Return the report of a kept experiment with its scoreboard: the kept one, or that of the kept tables.
 
-    The stage gets the recorded settings. Measures without their documents stay untested.
+    Measures without their documents stay untested.
     """
-    content, experiment = content_of(place), experiment_of(place)[0]
+    content = content_of(place)
     if SCOREBOARD.name in content.frames:
         return content
-    with tempfile.TemporaryDirectory() as folder:
-        tables, statistics = Path(folder) / "tables", Path(folder) / "statistics"
-        tables.mkdir()
-        for table in tables_of("tabulate"):
-            frame = kept(place / "tidy", table)
-            frame = pl.DataFrame(schema=table.schema) if frame is None else frame
-            frame.write_parquet(tables / f"{table.name}.parquet")
-        flags = ["--recipes", recipes(experiment), *baseline_flags(experiment), *pilot_flags(experiment)]
-        flags += [word for corpus, file in units_of(place).items() for word in ("--units", f"{corpus}={file}")]
-        call = [sys.executable, "-m", "tokbench", "analyse", *flags, "-o", str(statistics), "--", str(tables)]
-        subprocess.run(call, check=True, capture_output=True)
-        found = read_frame(statistics / f"{SCOREBOARD.name}.parquet", "run the stage again")
-    return replace(content, frames={**content.frames, SCOREBOARD.name: found})
+    return replace(content, frames={**content.frames, **analysed(place, [SCOREBOARD.name])})
 
 
 def picture(page: Path, path: Path, height: int, chromium: str) -> None:

@@ -371,7 +371,7 @@ def test_comparisons_of_losses_over_seeds(tmp_path: Path) -> None:
         [
             ("tiny", variant, 300, "offline", "novels", "random", number, "en", 100, 200.0,
              200.0 + 10 * (variant == "b") + 3 * (seed * number % 3), 30, 60, seed)
-            for variant in "ab" for number in range(4) for seed in range(3)
+            for variant in "ab" for number in range(8) for seed in range(3)
         ],
         schema={**SEGMENTED_DOCUMENTS.schema, "seed": pl.Int64}, orient="row",
     )  # fmt: skip
@@ -379,19 +379,22 @@ def test_comparisons_of_losses_over_seeds(tmp_path: Path) -> None:
         [
             ("tiny", variant, 300, "offline", "random", "words", number, "", "novels", number, True, variant == "a",
              1.0, 1.1 + 0.2 * (variant == "b"), seed)
-            for variant in "ab" for number in range(5) for seed in range(3)
+            for variant in "ab" for number in range(8) for seed in range(3)
         ],
         schema={**SEGMENTED_QUESTIONS.schema, "seed": pl.Int64}, orient="row",
     )  # fmt: skip
     compared = compare_segmentation_losses(documents, questions, {})
     rows = {(row["measure"], row["task"]): row for row in compared.rows(named=True)}
     bits = rows["bits_per_byte", ""]
-    assert (bits["difference"], bits["verdict"], bits["texts"]) == (pytest.approx(-0.1), "better", 4)
+    assert (bits["difference"], bits["verdict"], bits["texts"]) == (pytest.approx(-0.1), "better", 8)
     assert bits["low"] <= bits["difference"] <= bits["high"] < 0
     assert rows["accuracy", "words"]["difference"] == -1
     assert rows["answer_bits_per_byte", ""]["difference"] == pytest.approx(-0.2)
     losses = segmentation_losses(documents, questions).filter(measure="bits_per_byte")
-    assert losses["loss"].to_list() == pytest.approx([0.015, 0.115])
+    assert losses["loss"].to_list() == pytest.approx([0.01875, 0.11875])
+    assert (bits["n"], bits["unit"]) == (8, "documents")
+    named = compare_segmentation_losses(documents, questions, {}, unit_names={"novels": "authors"})
+    assert set(named.filter(measure="bits_per_byte")["unit"]) == {"authors"}
     once = compare_segmentation_losses(documents.filter(seed=0), questions.filter(seed=0), {})
     assert set(once["verdict"]) == {"not tested"}
     empty = compare_segmentation_losses(documents.clear(), questions.clear(), {})

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy.stats import binomtest, norm
 from scipy.stats import t as student
 
@@ -28,7 +29,7 @@ from tokbench.statistics.seed_plan import RULE, Pilot, pilots, plan_seeds, seen_
 from tokbench.statistics.seeds import with_seeds
 from tokbench.statistics.student import detectable, power_of, quantile, two_sided
 from tokbench.statistics.undersized import undersized_vocabularies
-from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED
+from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
 
@@ -106,31 +107,6 @@ def test_the_command_tells_the_seeds_that_are_needed(tmp_path: Path, tokbench: T
 PUBLISHED = Path(__file__).parents[2] / "results" / "published"
 TIDY = PUBLISHED / "study_models" / "tidy"
 KINDS = ("text", "compute")
-RESOURCES = ("SIGMORPHON", "LADEC", "MorphScore")
-F1 = "F1 of token boundaries, pooled, over words that are no token"
-TOKENS = F1 + " and whose gold segments all are"
-MORPHEMES, NGRAM = "morphological_alignment", "ngram_bits_per_byte"
-NOMINAL, OWN = "entropy / log(nominal vocabulary size)", "entropy / log(the vocabulary's own tokens)"
-BUDGETS = {"half": "3,993,817", "all": "7,987,635"}
-SHOWN = {
-    "borders of morphemes, F1, mean over three resources": ("all resources", MORPHEMES, F1 + "; mean"),
-    **{f"borders in {name}, F1": (name.lower(), MORPHEMES, F1) for name in RESOURCES},
-    **{
-        f"the same in {name}, words whose gold segments all are tokens": (name.lower(), MORPHEMES, TOKENS)
-        for name in RESOURCES
-    },
-    **{
-        f"order-{order} n-gram bits, {share} of the text": ("english", NGRAM, f"order {order}, trained on {budget}")
-        for order in range(1, 6)
-        for share, budget in BUDGETS.items()
-    },
-    "fewest tokens (and with them fertility)": ("english", "corpus_token_count", ""),
-    "gap to the fewest possible, where it is proven": ("english", "gap", ""),
-    "Rényi efficiency of order 1, by the vocabulary's own tokens": ("english", "renyi_efficiency_1", OWN),
-    "Rényi efficiency of order 2.5, by the vocabulary's own tokens": ("english", "renyi_efficiency_2.5", OWN),
-    "Rényi efficiency of order 2.5, by the types seen": ("english", "renyi_efficiency_2.5", "entropy / log(number"),
-}
-"""Which row of the tables stands behind a row of the page: corpus, metric and how its definition begins."""
 
 
 @cache
@@ -141,21 +117,6 @@ def kept(name: str) -> pl.DataFrame:
 @cache
 def kept_of_study(name: str) -> pl.DataFrame:
     return pl.read_parquet(PUBLISHED / "study" / "tidy" / f"{name}.parquet")
-
-
-@cache
-def measured() -> pl.DataFrame:
-    """The intrinsic measures, and Renyi efficiency by each vocabulary's own number of tokens.
-
-    Kept is the entropy over the logarithm of the size that was asked for, which one vocabulary does not come to.
-    """
-    every = kept("intrinsic")
-    own = every.filter(metric="vocabulary_size").select("variant", "size", tokens="value").unique()
-    of_size = every.filter(pl.col("metric").str.starts_with("renyi_efficiency"), definition=NOMINAL)
-    assert (of_size["n"] == of_size["size"]).all()
-    scale = pl.col("size").log() / pl.col("tokens").log()
-    rescaled = of_size.join(own, on=["variant", "size"], validate="m:1").with_columns(pl.col("value") * scale)
-    return pl.concat([every, rescaled.with_columns(definition=pl.lit(OWN)).select(every.columns)])
 
 
 @cache
@@ -194,27 +155,16 @@ def test_bits_per_byte_and_what_is_told_of_them(what: str, heading: str) -> None
         turned = one["a"] == "en_bpe"
         difference = -one["difference"] if turned else one["difference"]
         other = one["b"] if turned else one["a"]
-        tested = ["not tested", ""]
-        if other != "en_greedwmc":
-            low, high = (-one["high"], -one["low"]) if turned else (one["low"], one["high"])
-            holm = f"{one['holm']:.0f}" if one["holm"] == 1 else short(one["holm"])
-            tested = [f"{short(low)} to {short(high)}", holm]
-        against[other] = [short(difference), *tested, short(equal[other] - equal["en_bpe"])]
+        assert (one["verdict"] == NOT_TESTED) == (other == "en_greedwmc")
+        low, high = (-one["high"], -one["low"]) if turned else (one["low"], one["high"])
+        holm = NOT_TESTED if one["holm"] is None else "1" if one["holm"] == 1 else short(one["holm"])
+        interval = f"{short(low)} to {short(high)}"
+        against[other] = [short(difference), interval, holm, short(equal[other] - equal["en_bpe"])]
     wanted = [
         [f"`{name.removeprefix('en_')}`", f"{value:.3f}", *against.get(name, [""] * 4)]
         for name, value in sorted(bits.items(), key=lambda one: one[1])
     ]
     assert rows(heading) == wanted
-
-
-@pytest.mark.parametrize("row", rows("| measure, of the same"), ids=lambda row: row[0])
-def test_which_measure_orders_pairs_as_language_models_do(row: list[str]) -> None:
-    corpus, metric, begins = SHOWN[row[0]]
-
-    measures = measures_against_models(comparisons_on_equal("text"), measured(), kept("ngram_bits"))
-    chosen = measures.filter(corpus=corpus, metric=metric).filter(pl.col("definition").str.starts_with(begins))
-    one = min(chosen.to_dicts(), key=lambda one: len(one["definition"]))  # Definitions that begin alike go on.
-    assert row[1:] == [f"{one['agreed']} of {one['pairs']}"]
 
 
 @cache
@@ -228,12 +178,13 @@ def by_author(*, equal: bool = False, novels: bool = False) -> pl.DataFrame:
     models = {kind: next(name for name in kept("bits_comparisons")["model"] if name.startswith(kind)) for kind in KINDS}
     seeds = {f"{kind}_{seed}": (models[kind], seed) for kind in KINDS for seed in range(1, 6)}
     fewer = set() if novels else undersized_vocabularies(kept("intrinsic"))
-    return compare_model_bits(with_seeds(bits, seeds), {}, fewer)
+    names = {corpus: path.stem for corpus, path in units.items()}
+    return compare_model_bits(with_seeds(bits, seeds), {}, fewer, names)
 
 
 def test_comparisons_are_of_authors() -> None:
-    assert by_author().equals(kept("bits_comparisons"))
-    assert set(kept("bits_comparisons")["documents"]) == {12}
+    assert_frame_equal(by_author(), kept("bits_comparisons"), abs_tol=1e-12, rel_tol=1e-9)
+    assert set(kept("bits_comparisons").select("n", "unit").iter_rows()) == {(12, "authors")}
     authors = read_units(PUBLISHED / "study" / "authors.csv")
     tested = set(kept("document_bits")["document"])
     assert (len(authors), len(set(authors.values())), len(tested)) == (52, 24, 14)
@@ -247,49 +198,46 @@ def significant(comparisons: pl.DataFrame, what: str) -> set[frozenset[str]]:
 
 
 def test_pairs_that_differ_whichever_way_authors_count() -> None:
-    unigram = {frozenset(("unigram", name)) for name in ("bpe", "picky_bpe", "wordpiece", "bytespan_monotonic")}
     texts, equal = significant(by_author(), "text"), significant(by_author(equal=True), "text")
-    assert texts & equal == unigram
-    assert texts - equal == {frozenset(("pathpiece_ngram", "picky_bpe"))}
-    assert equal - texts == {frozenset(("sage_bpe", "bytespan_monotonic"))}
-    assert significant(by_author(), "compute") == set()
-    assert significant(by_author(equal=True), "compute") == {frozenset(("unigram", "bytespan_monotonic"))}
-    before = significant(by_author(novels=True), "text")
-    assert len(before) == 15
-    assert {pair for pair in before if "greedwmc" not in pair} - texts == {frozenset(("greedtok", "unigram"))}
-    assert len(significant(by_author(novels=True), "compute")) == 4
+    assert texts == {frozenset(("unigram", "bpe"))}
+    assert equal - texts == {frozenset(("unigram", name)) for name in ("picky_bpe", "bytespan_monotonic")}
+    assert texts <= equal
+    for equally in (False, True):
+        assert significant(by_author(equal=equally), "compute") == set()
+
+
+def p_value(comparisons: pl.DataFrame, what: str, *pair: str, decimals: int = 3) -> str:
+    a, b = sorted(f"en_{name}" for name in pair)
+    holm = comparisons.filter(pl.col("model").str.starts_with(what), a=a, b=b)["holm"].item()
+    return short(holm, decimals)
 
 
 def test_the_page_prints_their_p_values() -> None:
     page = " ".join((PUBLISHED / "study" / "README.md").read_text(encoding="utf-8").split())
-
-    def p_value(comparisons: pl.DataFrame, what: str, *pair: str) -> str:
-        a, b = sorted(f"en_{name}" for name in pair)
-        return short(comparisons.filter(pl.col("model").str.starts_with(what), a=a, b=b)["holm"].item())
-
-    text, equal, novels = by_author(), by_author(equal=True), by_author(novels=True)
-    pairs = {
-        ("pathpiece_ngram", "picky_bpe"): "(p {}; {} if authors count the same)",
-        ("sage_bpe", "bytespan_monotonic"): "(p {1}; {0} by text)",
-    }
-    for pair, words in pairs.items():
-        assert words.format(*(p_value(comparisons, "text", *pair) for comparisons in (text, equal))) in page
-    of_greedtok = [p_value(comparisons, "text", "greedtok", "unigram") for comparisons in (novels, text)]
-    assert "p {}, and {} over authors".format(*of_greedtok) in page
-    nearest = [p_value(comparisons, "compute", "unigram", "bytespan_monotonic") for comparisons in (text, equal)]
-    assert "p {}, and {} if authors count the same".format(*nearest) in page
-    assert max(p_value(text, "text", "unigram", name) for name in ("bpe", "picky_bpe", "wordpiece")) == ".041"
+    text, equal = by_author(), by_author(equal=True)
+    both = [p_value(one, "text", "unigram", "bpe") for one in (text, equal)]
+    assert "(Holm's p {}; {} if all authors count the same)".format(*both) in page
+    others = ("picky_bpe", "bytespan_monotonic")
+    by_authors = [p_value(equal, "text", "unigram", name) for name in others]
+    assert "fewer bits than Picky BPE (p {}) and ByteSpan (p {})".format(*by_authors) in page
+    assert {p_value(text, "text", "unigram", name, decimals=4) for name in others} == {".0500"}
+    assert "their p is .0500, just above the level" in page
+    nearest = [p_value(one, "compute", "unigram", "bytespan_monotonic") for one in (text, equal)]
+    assert "least p ({}, and {} if authors count the same)".format(*nearest) in page
+    for place in (PUBLISHED / "study_models" / "README.md", PUBLISHED.parents[1] / "README.md"):
+        assert f"p {both[0]})" in place.read_text(encoding="utf-8")
 
 
-def test_no_pair_is_ordered_alike_by_renyi_efficiency() -> None:
-    measures = measures_against_models(comparisons_on_equal("text"), measured(), kept("ngram_bits"))
-    of_order = measures.filter(metric="renyi_efficiency_2.5", corpus="english")
-    assert set(of_order["pairs"]) == {5}
-    assert set(of_order["agreed"]) == {0}
+def test_one_pair_cannot_say_which_measure_orders_pairs_as_models_do() -> None:
+    """Measures are counted as the page says, each over the only significant pair."""
+    measures = kept("measures").filter(pl.col("model").str.starts_with("text"))
+    assert set(measures["pairs"]) <= {0, 1}
+    page = (PUBLISHED / "study" / "README.md").read_text(encoding="utf-8")
+    assert f"the order of BPE and Unigram by {measures.height} measures" in " ".join(page.split())
 
 
 def test_how_many_pairs_differ() -> None:
-    for what, pairs in (("text", 5), ("compute", 0)):
+    for what, pairs in (("text", 1), ("compute", 0)):
         comparisons = comparisons_on_equal(what)
         left_out = comparisons.filter((pl.col("a") == "en_greedwmc") | (pl.col("b") == "en_greedwmc"))
         assert set(left_out["verdict"]) == {NOT_TESTED}
@@ -297,22 +245,25 @@ def test_how_many_pairs_differ() -> None:
         assert (tested.height, tested.filter(pl.col("verdict") != NO_DIFFERENCE).height) == (36, pairs)
     for page in (PUBLISHED / "study" / "README.md", PUBLISHED.parents[1] / "README.md"):
         text = " ".join(page.read_text(encoding="utf-8").split())
-        assert re.search(r"Unigram needs fewer bits than BPE, Picky BPE, WordPiece and ByteSpan", text)
-        assert re.search(r"[Tt]hese four of 36 pairs|four of 36 pairs", text)
+        assert re.search(r"Unigram (than with|needs fewer bits than) BPE", text)
+        assert re.search(r"one of 36 pairs", text)
         assert re.search(r"[Nn]o pair of 36 differs", text)
+    intervals = comparisons_on_equal("text").filter(pl.col("verdict") != NOT_TESTED)
+    excluding = intervals.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
+    assert f"{excluding} of the 36 pairs exclude zero" in " ".join(page_of_study().split())
 
 
-def test_every_measure_that_is_shown_is_known() -> None:
-    assert {row[0] for row in rows("| measure, of the same")} == set(SHOWN)
+def page_of_study() -> str:
+    return (PUBLISHED / "study" / "README.md").read_text(encoding="utf-8")
 
 
 def test_signs_on_equal_text_and_on_equal_compute() -> None:
     both = comparisons_on_equal("text").join(comparisons_on_equal("compute"), on=["a", "b"], suffix="_compute")
     tested = both.filter(pl.col("verdict") != NOT_TESTED)
     assert tested.filter((pl.col("difference") > 0) == (pl.col("difference_compute") > 0)).height == 32
-    for what, seeds, most, excluded in (("text", ".016", ".026", ".071"), ("compute", ".027", ".059", ".114")):
+    for what, seeds, most, excluded in (("text", ".016", ".026", ".086"), ("compute", ".027", ".059", ".111")):
         part = comparisons_on_equal(what)
-        deviations = part["seed_deviation"].drop_nulls()
+        deviations = part.filter(pl.col("verdict") != NOT_TESTED)["seed_deviation"]
         assert [short(value) for value in (deviations.median(), deviations.max(), part["excluded"].median())] == [
             seeds, most, excluded,
         ]  # fmt: skip
@@ -346,38 +297,51 @@ def by_page(table: pl.DataFrame) -> list[pl.DataFrame]:
     return [part.filter(size=size) for part in parts for size in sorted(part["size"].unique())]
 
 
-def told_with(table: pl.DataFrame, some: set[tuple[str, int]]) -> int:
-    """Pairs that are told apart and of which one at least is among some tokenizers."""
-    told = table.filter(pl.col("verdict") != NO_DIFFERENCE)
-    return sum((a, size) in some or (b, size) in some for a, b, size in told.select("a", "b", "size").iter_rows())
+def significant_with(table: pl.DataFrame, some: set[tuple[str, int]]) -> int:
+    """Significant pairs of which at least one tokenizer is among some."""
+    found = table.filter(pl.col("verdict").is_in([BETTER, WORSE]))
+    return sum((a, size) in some or (b, size) in some for a, b, size in found.select("a", "b", "size").iter_rows())
 
 
-def test_pairs_told_apart_by_order_5_and_those_that_say_less() -> None:
+def test_significant_pairs_by_order_5_and_those_that_say_less() -> None:
     sizes = kept_of_study("intrinsic").filter(metric="vocabulary_size")
-    smaller = set(sizes.filter(pl.col("value") < pl.col("size")).select("variant", "size").rows())
+    smaller = undersized_vocabularies(kept_of_study("intrinsic"))
     again = set(sizes.filter(pl.col("variant").str.ends_with("_bpe_cover")).select("variant", "size").rows())
     parts = by_page(kept_of_study("ngram_verdicts"))
     page = {row[0]: row[1:] for row in rows("| | English 4,096", "drawn from")}
     assert {part.height for part in parts} == {325}
-    told = [part.filter(pl.col("verdict") != NO_DIFFERENCE).height for part in parts]
-    assert page["told apart by order 5 on all of the text"] == [str(count) for count in told]
-    less = {"a vocabulary that is smaller than its size": smaller, "`bpe_cover`, which is `bpe` again": again}
-    for words, some in less.items():
-        assert page[f"told apart there, with {words}"] == [str(told_with(part, some)) for part in parts]
+    assert page["pairs tested"] == [str(part.filter(pl.col("verdict") != NOT_TESTED).height) for part in parts]
+    counts = [part.filter(pl.col("verdict").is_in([BETTER, WORSE])).height for part in parts]
+    assert page["significant"] == [str(count) for count in counts]
+    assert [significant_with(part, smaller) for part in parts] == [0] * 8
+    cover = page["significant, with `bpe_cover`, which is `bpe` again"]
+    assert cover == [str(significant_with(part, again)) for part in parts]
     excluded = [median_excluded(part) for part in parts]
-    wanted = page["of those not told apart there, the median difference that is excluded: above"]
-    assert wanted == [short(ceil(value * 1e4) / 1e4, 4) for value in excluded]
+    wanted = page["median difference that is excluded, of pairs that are tested and not significant: above"]
+    assert wanted == ["" if value is None else short(ceil(value * 1e4) / 1e4, 4) for value in excluded]
     without = [
         median_excluded(part.filter(~pl.any_horizontal(pl.col("a", "b").str.ends_with("_bpe_cover")))) for part in parts
     ]
-    assert round(max(b - a for a, b in zip(excluded, without, strict=True)), 4) == 0.0007
+    assert round(max(b - a for a, b in zip(excluded, without, strict=True) if a and b), 4) == 0.0003
     of_languages = by_page(kept_of_study("ngram_languages"))
-    assert [told_with(part, smaller) for part in of_languages] == [0, 40]
+    tested = [part.filter(pl.col("verdict") != NOT_TESTED) for part in of_languages]
+    found = [part.filter(pl.col("verdict") != NO_DIFFERENCE).height for part in tested]
+    text = " ".join(page_of_study().split())
+    assert f"{counts[-2]} of 325 pairs of 4,096 tokens" in text
+    assert f"and {found[0]} over languages. At 16,384 tokens it is {counts[-1]} and {found[1]} of 276 pairs" in text
+    assert [part.height for part in tested] == [325, 276]
 
 
-def median_excluded(verdicts: pl.DataFrame) -> float:
+def test_seven_novels_allow_no_verdict_on_300_pairs() -> None:
+    english = kept_of_study("ngram_verdicts").filter(corpus="english", size=4096)
+    reasons = set(english.filter(~pl.col("reason").str.contains("fewer tokens"))["reason"])
+    assert reasons == {"not tested: 7 documents; verdicts on 300 pairs need 14"}
+    assert "seven novels allow no verdict on 300 pairs, which needs 14" in " ".join(page_of_study().split())
+
+
+def median_excluded(verdicts: pl.DataFrame) -> float | None:
     excluded = verdicts["excluded"].drop_nulls().median()
-    assert isinstance(excluded, float)
+    assert excluded is None or isinstance(excluded, float)
     return excluded
 
 
@@ -398,13 +362,10 @@ def test_bpe_cover_is_bpe_again() -> None:
 def test_bpe_and_unigram_in_english_by_order_5() -> None:
     pairs = kept_of_study("ngram_verdicts").filter(a="en_bpe", b="en_unigram").sort("size")
     small, large = pairs.to_dicts()
-    assert [one["verdict"] for one in (small, large)] == [NO_DIFFERENCE] * 2
-    page = " ".join((PUBLISHED / "study" / "README.md").read_text(encoding="utf-8").split())
+    assert [one["verdict"] for one in (small, large)] == [NOT_TESTED] * 2
     least, most = (short(-small[name], 4) for name in ("high", "low"))
-    told = f"needs {short(-small['difference'], 4)} fewer at 4,096 tokens, {least} to {most} by the interval"
-    above = [short(ceil(one["excluded"] * 1e4) / 1e4, 4) for one in (small, large)]
-    assert told in page
-    assert f"above {above[0]} is excluded, and above {above[1]} at 16,384" in page
+    told = f"needs {short(-small['difference'], 4)} fewer at 4,096 tokens, {least} to {most} by the earlier interval"
+    assert told in " ".join(page_of_study().split())
 
 
 def test_vocabularies_that_are_smaller_are_named() -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 
 from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.subsets import SUBSETS_FROM, SUBSETS_TO
 from tokbench.statistics.verdicts import ALPHA, in_full
 
 UNITS_FROM = 6
@@ -102,10 +103,21 @@ def too_few_for(estimate: Estimate, tests: int) -> str:
         tests: number of tests of the family.
     """
     spread, count = estimate.over_units, estimate.units
-    if spread is None or count is None or not spread.by_subsets or tests * 2.0 ** (1 - count) <= ALPHA:
+    return "" if spread is None or count is None else too_few(count, estimate.unit, tests)
+
+
+def too_few(count: int, unit: str, tests: int) -> str:
+    """Return the reason why a number of units is too few for a number of tests; empty if it is not.
+
+    Args:
+        count: number of units.
+        unit: name of the units, in the plural.
+        tests: number of tests of the family.
+    """
+    if not SUBSETS_FROM <= count <= SUBSETS_TO or tests * 2.0 ** (1 - count) <= ALPHA:
         return ""
     needed = next(units for units in range(count, 64) if tests * 2.0 ** (1 - units) <= ALPHA)
-    return in_full(f"{few_units(count, estimate.unit).partition(';')[0]}; verdicts on {tests} pairs need {needed}")
+    return in_full(f"{few_units(count, unit).partition(';')[0]}; verdicts on {tests} pairs need {needed}")
 
 
 def different_sizes(a: int | None, b: int | None) -> str:

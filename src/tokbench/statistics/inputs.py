@@ -154,6 +154,7 @@ class StatisticsInputs:
                 (row["variant"], row["size"], row["corpus"]): row["tokens"] / row["bytes"]
                 for row in rates.rows(named=True)
             },
+            self.unit_names,
         )
 
     @cached_property

@@ -18,6 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.statistics.estimate import DOCUMENTS
+from tokbench.statistics.model_bits import DOCUMENTS_EACH
 from tokbench.statistics.seeds import same_but_for_seed
 from tokbench.tabulation.columns import CORPUS, SIZE, SUITE
 from tokbench.tabulation.table import Column
@@ -76,6 +78,7 @@ class ScaleGroup:
         bits: bits of every document by variant, model and seed. A seed that lacks a document is left out.
         bytes: float64 [documents], bytes of the documents; a single 1 if bits are known only for the complete text.
         costs: quantities by variant and model, see :func:`costs_of`. Unknown ones are absent.
+        unit: name of the documents, if they are other units (default: "documents").
     """
 
     line: ScaleLine
@@ -85,6 +88,7 @@ class ScaleGroup:
     bits: Mapping[str, Mapping[str, Bits]]
     bytes: NDArray[np.float64]
     costs: Mapping[tuple[str, str], Mapping[str, float]]
+    unit: str = DOCUMENTS
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -262,6 +266,7 @@ def scale_groups(
     recipes: Mapping[str, Recipe],
     vocabularies: Mapping[tuple[str, int], int],
     tokens_per_byte: Mapping[tuple[str, int, str], float],
+    unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> list[ScaleGroup]:
     """Return the models of every line with their bits and costs; empty if no two models differ only in scale.
 
@@ -274,6 +279,7 @@ def scale_groups(
         vocabularies: tokens by variant and vocabulary size; the nominal size is used for others.
         tokens_per_byte: tokens per byte of the evaluation split by variant, size and corpus. That of the training text
             is used for others.
+        unit_names: name of the units by corpus (default: documents).
     """
     columns = ("text_bytes", "tokens", "petaflop", "batches")
     means = trained_on.group_by("variant", "size", "model").agg(pl.col(*columns).mean())
@@ -301,7 +307,8 @@ def scale_groups(
             pairs = [(variant, model) for variant, models in bits.items() for model in models]
             found = {pair: costs(str(corpus), pair[0], int(str(size)), pair[1]) for pair in pairs}
             if pairs:
-                groups.append(ScaleGroup(line, str(corpus), str(suite), int(str(size)), bits, sizes, found))
+                unit = unit_names.get(str(corpus), DOCUMENTS)
+                groups.append(ScaleGroup(line, str(corpus), str(suite), int(str(size)), bits, sizes, found, unit))
     return groups
 
 

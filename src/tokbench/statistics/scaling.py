@@ -249,7 +249,9 @@ def compare_scales(scale_groups: Sequence[ScaleGroup], fewer: Undersized = NONE)
                         for term in terms_of(group, variant, one, [sign * w for w in slope_weights(one.logs)])
                     ]
                     found[a, b] = sum_of_logs(terms, group.bytes, bool(both[0].seeds)), both[0]
-            tested = {pair: one for pair, (one, _) in found.items() if isinstance(one, Estimate)}
+            tested = {
+                pair: replace(one, unit=group.unit) for pair, (one, _) in found.items() if isinstance(one, Estimate)
+            }
             verdicts = dict(zip(tested, judge(list(tested.values())), strict=True))
             for pair, (one, points) in found.items():
                 counts = (len(points.models), len(points.seeds), len(group.bytes))

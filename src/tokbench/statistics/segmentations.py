@@ -17,7 +17,7 @@ import polars as pl
 
 from tokbench.statistics.estimate import ratio
 from tokbench.statistics.judgement_columns import judgement_columns
-from tokbench.statistics.model_bits import compare_model_bits, groups
+from tokbench.statistics.model_bits import DOCUMENTS_EACH, compare_model_bits, groups
 from tokbench.statistics.pair_selection import WHICH
 from tokbench.statistics.task_measures import Measure, compare_task_measures, question_groups
 from tokbench.statistics.undersized import NONE, Undersized
@@ -100,6 +100,7 @@ def compare_segmentation_losses(
     segmented_questions: pl.DataFrame,
     baselines: Mapping[str, str],
     fewer: Undersized = NONE,
+    unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare the losses of every two variants, by each segmentation and measure.
 
@@ -108,6 +109,7 @@ def compare_segmentation_losses(
         segmented_questions: see :func:`segmentation_losses`.
         baselines: baseline by variant.
         fewer: variant and size of undersized vocabularies, which are not tested (default: none).
+        unit_names: name of the units of documents by corpus (default: documents).
 
     Returns:
         The columns of :data:`SEGMENTATION_LOSS_COMPARISONS`, a row for each unordered pair, over the texts that the
@@ -117,7 +119,7 @@ def compare_segmentation_losses(
     columns = SEGMENTATION_LOSS_COMPARISONS.columns
     names = [column.name for column in columns]
     for (kind,), part in segmented_documents.group_by("segmentation", maintain_order=True):
-        compared = compare_model_bits(_lost_bits(part), baselines, fewer).rename({"documents": "texts"})
+        compared = compare_model_bits(_lost_bits(part), baselines, fewer, unit_names).rename({"documents": "texts"})
         frames.append(
             compared.with_columns(segmentation=pl.lit(kind), task=pl.lit(""), measure=pl.lit(BITS)).select(names)
         )
@@ -213,7 +215,7 @@ SEGMENTATION_LOSS_COMPARISONS = TidyTable(
         replace(_TEXTS, definition="documents or questions that the segmentation changes for both"),
     ),
     maker=compare_segmentation_losses,
-    takes=("segmented_documents", "segmented_questions", "baselines", "fewer"),
+    takes=("segmented_documents", "segmented_questions", "baselines", "fewer", "unit_names"),
     keys=("corpus", "model", "suite", "size", "segmentation", "task", "measure", "a", "b"),
     prints=(
         Print(
