@@ -135,3 +135,32 @@ def test_a_run_leaves_its_small_tables(tmp_path: Path, analyser: ModuleType) -> 
     }
     kept = pl.read_parquet(tmp_path / "kept" / "tidy" / "document_bits.parquet")
     assert kept.equals(pl.read_parquet(PUBLISHED / "study_models" / "tidy" / "document_bits.parquet"))
+
+
+def page_of(name: str) -> str:
+    return " ".join((PUBLISHED / name / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_the_page_of_the_pilot_has_its_intervals() -> None:
+    for row in pl.read_parquet(PUBLISHED / "study_pilot" / "tidy" / "bits_comparisons.parquet").rows(named=True):
+        difference, low, high = (f"{row[name]:.4f}".replace("0.", ".") for name in ("difference", "low", "high"))
+        assert f"| {difference} | {low} to {high} |" in page_of("study_pilot")
+        assert ("significantly fewer" in page_of("study_pilot")) or row["verdict"] == NO_DIFFERENCE
+
+
+def test_the_page_of_two_sizes_has_its_intervals() -> None:
+    page, tidy = page_of("measures_over_scale"), PUBLISHED / "measures_over_scale" / "tidy"
+    fits = pl.read_parquet(tidy / "scale_fits.parquet").filter(axis="parameters_without_embeddings")
+    for row in fits.rows(named=True):
+        assert f"{row['exponent']:.3f} ({row['low']:.3f} to {row['high']:.3f})" in page
+    costs = pl.read_parquet(tidy / "cost_at_equal_bits.parquet").filter(axis="forward_flops_per_byte")
+    for row in costs.filter(pl.col("model").str.starts_with("middle")).drop_nulls("ratio").rows(named=True):
+        assert f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})" in page
+
+
+@pytest.mark.parametrize(("name", "words"), [("measures", "Three authors"), ("measures_over_scale", "Six authors")])
+def test_pages_without_verdicts_say_so_first(name: str, words: str) -> None:
+    comparisons = pl.read_parquet(PUBLISHED / name / "tidy" / "bits_comparisons.parquet")
+    assert set(comparisons["verdict"]) == {NOT_TESTED}
+    page = page_of(name)
+    assert f"**{words} cannot carry a verdict.**" in page[: page.index("What the tables show")]
