@@ -30,12 +30,11 @@ from tokbench.report.figures.style import (
 from tokbench.report.wording import MINUS, probability
 from tokbench.tabulation import limits
 
-BY_INTERVAL = "a mark is hollow if the interval includes zero, and a cross if the difference is not tested"
 BY_TEST = (
     "a mark is filled if the difference is significant after correction for all pairs, hollow if it is not, and a "
     "cross if it is not tested"
 )
-"""Explanations of the marks of :func:`draw` for captions, without and with :attr:`Row.significant`."""
+"""Explanation of the marks of :func:`draw` for captions, with :attr:`Row.significant`."""
 _BELOW = 28
 """Points from the axis down to the text on its two directions."""
 
