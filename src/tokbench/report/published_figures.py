@@ -133,7 +133,8 @@ def _differences(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statis
     caption = (
         f"The comparisons of {PAPER}, section 5.2 and figures 8 to 22: mean difference of accuracies over cells (30 "
         "cells; 10 from figure 14 on). On the right: this difference, and p of the one-sided exact Wilcoxon "
-        "signed-rank test, the paper's in brackets. As in the paper, p is not corrected; a mark is filled if it is at most 0.05."
+        "signed-rank test, the paper's in brackets. As in the paper, p is not corrected; a mark is filled if it "
+        "is at most 0.05."
     )
     draw = partial(
         differences.draw,
