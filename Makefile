@@ -38,7 +38,7 @@ OF_TRANSFORMERS := tests/tokenizer/test_transformers.py tests/tokenizer/test_tra
   tests/tokenizer/test_hugging_face.py tests/tokenizer/test_auto_tokenizer.py \
   tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
 
-.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results gallery nightly sanitize accessibility benchmarks scale install wheel lint format lock clean
+.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results gallery nightly sanitize accessibility benchmarks scale coverage install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +103,9 @@ benchmarks: install  ## compare the speed with other libraries, 20 minutes; TEXT
 scale: install  ## measure time, memory and disk of every stage on text in bulk: TEXT=FOLDER, GIGABYTES="0.25 0.5 1 2"
 	@test -n "$(TEXT)" || { echo "say make scale TEXT=FOLDER; benchmarks/scale/run.py tells the rest"; exit 2; }
 	python -m benchmarks.scale.run $(TEXT) $(if $(GIGABYTES),--gigabytes $(GIGABYTES)) $(if $(ABOUT),--about "$(ABOUT)")
+
+coverage: install  ## simulate every interval and test, and write docs/measured/coverage.md; about 6 minutes on two cores
+	nice python -m benchmarks.coverage.run --processes $(CORES)
 
 install: $(VENV)/.installed $(VENV)/.built  ## set up the virtual environment and compile the kernels
 

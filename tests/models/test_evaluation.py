@@ -36,8 +36,9 @@ from tokbench.io.json import read_result
 from tokbench.models.evaluation.coverings import Spellings
 from tokbench.models.evaluation.local_tasks import write_local_tasks
 from tokbench.models.evaluation.offline_tasks import make_tasks
-from tokbench.models.evaluation.segmentations import Ids, Next, lost_nats, one_segmentation
+from tokbench.models.evaluation.segmentations import Ids, Next, interval_per_byte, lost_nats, one_segmentation
 from tokbench.models.evaluation.suites import LocalTask, SuiteOptions, named_suite, named_suites
+from tokbench.statistics.estimate import ratio
 
 
 def test_an_oracle_is_always_right_and_a_guesser_by_chance(torch: ModuleType, offline_tasks: Path) -> None:
@@ -336,6 +337,22 @@ def test_the_estimate_over_documents() -> None:
     assert (found["documents"], found["bytes"], found["samples"]) == (4, 5 + 1 + 9 + 7, 16)
     assert 0 <= found["low"] <= found["bits_per_byte"] <= found["high"]
     assert found["low"] < found["high"]
+
+
+def test_an_interval_of_lost_bits_is_that_of_a_ratio_over_documents_and_ends_at_zero() -> None:
+    bits, sizes = np.array([4.0, 0, 2, 8, 1, 3]), np.array([20.0, 10, 30, 20, 10, 10])
+    expected = ratio(bits, sizes)
+    assert expected is not None
+    assert interval_per_byte(bits, sizes) == (0.18, *expected.ends())
+    value, low, high = interval_per_byte(bits[2:4], sizes[2:4])
+    assert (value, low) == (0.2, 0)
+    assert high is not None
+    assert high > 1
+
+
+def test_one_document_has_no_interval_and_equal_ones_have_none() -> None:
+    assert interval_per_byte(np.array([2.0]), np.array([10.0])) == (0.2, None, None)
+    assert interval_per_byte(np.zeros(9), np.ones(9)) == (0, None, None)
 
 
 def test_a_causal_model_is_asked_after_the_start() -> None:

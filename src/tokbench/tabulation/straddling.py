@@ -134,6 +134,7 @@ def _of_excerpts(results: Iterable[Path | str], table: TidyTable) -> pl.DataFram
     return pl.concat(frames).sort("model", "suite", "size", "variant")
 
 
+ONE_DOCUMENT = "an interval needs two documents that differ"
 ONE_SEGMENTATION = TidyTable(
     "one_segmentation",
     "a model with a tokenizer under a suite with `segmentations`",
@@ -144,8 +145,8 @@ ONE_SEGMENTATION = TidyTable(
         SUITE,
         Column("bits_per_byte", pl.Float64, "bits per byte with the tokenizer's segmentation minus those with all "
                "segmentations together", BITS, "lost (bits per byte)", 5),
-        Column("low", pl.Float64, "lower end of its 95 % interval (bootstrap over documents)", BITS, "low", 5),
-        Column("high", pl.Float64, "upper end of this interval", BITS, "high", 5),
+        Column("low", pl.Float64, "lower end of its 95 % interval over documents", BITS, "low", 5, empty=ONE_DOCUMENT),
+        Column("high", pl.Float64, "upper end of this interval", BITS, "high", 5, empty=ONE_DOCUMENT),
         Column("samples", pl.Int64, "segmentations drawn of each document", "segmentations", "drawn"),
         Column("documents", pl.Int64, "documents, of which the first bytes were used", "documents", "documents"),
         Column("bytes", pl.Int64, "bytes used of these documents", "bytes", "bytes"),
@@ -178,8 +179,8 @@ SUMMED_BITS = TidyTable(
         Column("own_bits_per_byte", pl.Float64, "bits per byte of the same text with the tokenizer's segmentation",
                BITS, "one segmentation", 5),
         Column("gap", pl.Float64, "difference of the two", BITS, "difference", 5),
-        Column("low", pl.Float64, "lower end of its 95 % interval (bootstrap over documents)", BITS, "low", 5),
-        Column("high", pl.Float64, "upper end of this interval", BITS, "high", 5),
+        Column("low", pl.Float64, "lower end of its 95 % interval over documents", BITS, "low", 5, empty=ONE_DOCUMENT),
+        Column("high", pl.Float64, "upper end of this interval", BITS, "high", 5, empty=ONE_DOCUMENT),
         Column("missed", pl.Float64, "share of probability that the steps of the beam dropped, summed over the steps, "
                "mean over documents. On texts that the model itself produces, it bounds the expected share missed; "
                "above 1, it says nothing", "sum of shares", "missed", 3),

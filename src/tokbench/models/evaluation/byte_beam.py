@@ -193,15 +193,15 @@ class ByteBeam:
 class SummedBits(TypedDict):
     """Bits per byte of texts with all sequences of a beam, and with the tokenizer's own segmentation.
 
-    ``gap`` is their difference with its 95 % interval from the bootstrap over documents. ``missed`` is the mean over
-    documents of :attr:`ByteBeam.missed`. ``width``, ``documents`` and ``bytes`` describe the data.
+    ``gap`` is their difference with its 95 % interval over documents, which is None for one. ``missed`` is the mean
+    over documents of :attr:`ByteBeam.missed`. ``width``, ``documents`` and ``bytes`` describe the data.
     """
 
     bits_per_byte: float
     own_bits_per_byte: float
     gap: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     missed: float
     width: int
     documents: int

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.models.evaluation.coverings import Ids, Spellings, log_sum
+from tokbench.statistics.estimate import ratio
 
 if TYPE_CHECKING:
     import torch
@@ -27,7 +28,6 @@ EXCERPT = 128
 """Number of initial bytes of a document that are used. The variance of the weights grows with the length of a text."""
 DOCUMENTS = 32
 """Number of documents that are used: the first ones with text."""
-RESAMPLES = 1000
 Next = Callable[[Sequence[Ids]], NDArray[np.float64]]
 """Function that returns log-probabilities of the next token after each of some sequences, [sequences, vocabulary], in
 nats."""
@@ -36,12 +36,12 @@ nats."""
 class OneSegmentation(TypedDict):
     """Estimated loss from using only the own segmentation, in bits per byte.
 
-    The 95 % interval is from the bootstrap over documents. ``samples``, ``documents`` and ``bytes`` describe the data.
+    The 95 % interval is over documents; None for one. ``samples``, ``documents`` and ``bytes`` describe the data.
     """
 
     bits_per_byte: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     samples: int
     documents: int
     bytes: int
@@ -178,7 +178,7 @@ def one_segmentation(
     rng = np.random.default_rng(0)
     lost = [lost_nats(spellings, text, tuple(encode(text)), after, samples, rng) for text in texts]
     sizes = np.array([len(text) for text in texts], np.float64)
-    bits, low, high = interval_per_byte(np.array(lost) / math.log(2), sizes, rng)
+    bits, low, high = interval_per_byte(np.array(lost) / math.log(2), sizes)
     return {
         "bits_per_byte": bits,
         "low": low,
@@ -209,16 +209,18 @@ def excerpts(documents: Iterable[bytes], longest: int) -> list[bytes]:
 
 
 def interval_per_byte(
-    bits: NDArray[np.float64], sizes: NDArray[np.float64], rng: np.random.Generator | None = None
-) -> tuple[float, float, float]:
-    """Return the sum of bits over the sum of bytes, and its 95 % interval from the bootstrap over documents.
+    bits: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> tuple[float, float | None, float | None]:
+    """Return the sum of bits over the sum of bytes, and its 95 % interval over documents.
+
+    The interval is that of :func:`tokbench.statistics.estimate.ratio`, and ends at zero. It is None for one document,
+    and if the documents do not vary.
 
     Args:
-        bits: float64 [documents].
+        bits: bits lost of each document, float64 [documents], none below zero.
         sizes: bytes of each document, float64 [documents].
-        rng: random generator of the resamples. Default: one with seed 0.
     """
-    rng = rng or np.random.default_rng(0)
-    places = rng.integers(0, len(bits), (RESAMPLES, len(bits)))
-    low, high = np.percentile(bits[places].sum(axis=1) / sizes[places].sum(axis=1), [2.5, 97.5])
-    return float(bits.sum() / sizes.sum()), float(low), float(high)
+    found = ratio(bits, sizes)
+    assert found is not None
+    low, high = found.ends()
+    return found.difference, None if low is None else max(0.0, low), high
