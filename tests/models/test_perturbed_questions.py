@@ -13,6 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.fake_results import requests_of, rows, stub, tiny_mpt, toy_adapter
+from tokbench.io.json import write_result
 from tokbench.models.evaluation.local_tasks import write_local_tasks
 from tokbench.models.evaluation.suites import LocalTask, PerturbedQuestions, SuiteOptions
 from tokbench.robustness.perturbations import KINDS, Edit, perturbed, restored
@@ -201,7 +202,7 @@ def test_scores_and_table_of_a_known_model(torch: ModuleType, tmp_path: Path) ->
     assert set(lm.boundaries["query"]) == {0, 1, 2}, "boundaries of the clean questions stay"
     path = tmp_path / "m.json"
     head = {"model": "m", "variant": "bpe", "size": 512, "suite": "s"}
-    path.write_text(json.dumps(head | result))
+    write_result(path, head | result)
     table = perturbed_answer_table(Results([path]))
     PERTURBED.check(table)
     assert table["kind"].to_list() == ["upper"] * 3 + ["spelt_number"] * 3
@@ -220,5 +221,5 @@ def test_scores_and_table_of_a_known_model(torch: ModuleType, tmp_path: Path) ->
         assert (row["questions"], row["unchanged"]) == (2, 1)
     plain = tmp_path / "plain.json"
     del result["tasks"]["query"]["perturbed"]
-    plain.write_text(json.dumps(head | result))
+    write_result(plain, head | result)
     assert perturbed_answer_table(Results([plain])).is_empty()
