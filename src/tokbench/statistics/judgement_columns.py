@@ -21,15 +21,15 @@ def judgement_columns(over: str, family: str) -> tuple[Column, ...]:
         Column("difference", pl.Float64, "value of a minus that of b", BITS, "a − b (bits per byte)", 4),
         Column("low", pl.Float64, f"lower end of its 95 % interval, {over}", BITS, "low", 4),
         Column("high", pl.Float64, "upper end of this interval", BITS, "high", 4),
-        Column("p_value", pl.Float64, "two-sided p-value of Student's t test", PROBABILITY, "p"),
+        Column("p_value", pl.Float64, "two-sided p-value, by sign flips of the units or Student's t", PROBABILITY, "p"),
         Column("holm", pl.Float64, f"p-value after Holm's correction over {family}", PROBABILITY, "p, Holm"),
         Column("verdict", pl.String, "verdict on a by Holm's p at level 0.05: better (fewer bits), worse, no "
                "significant difference, or not tested (see reason)", "", "a is"),
         Column("excluded", pl.Float64, "if not significant: larger differences, of either sign, are excluded by "
                "simultaneous 95 % intervals for all pairs of the family", BITS, "excluded above", 4,
                "the difference is significant"),
-        Column("detectable", pl.Float64, "true difference that the uncorrected test detects with probability 0.8", BITS,
-               "detectable", 4),
+        Column("detectable", pl.Float64, "true difference that Student's t test with this error detects with "
+               "probability 0.8, without correction", BITS, "detectable", 4),
         REASON,
         N,
         UNIT,

@@ -30,11 +30,12 @@ class Judgement:
     Attributes:
         difference: difference of the values, a minus b; of a relative one, a / b - 1.
         low, high: its 95 % interval; None if its error is not known, or if the units do not vary.
-        p_value: two-sided p-value of Student's t test; None if not tested.
+        p_value: two-sided p-value, by sign flips of the units or Student's t; None if not tested.
         holm: p-value after Holm's correction over the family; None if not tested.
         verdict: verdict on a, see :mod:`tokbench.statistics.verdicts`.
         excluded: larger differences are excluded by simultaneous intervals; None if significant or not tested.
-        detectable: true difference that the test detects with probability 0.8; None if not tested.
+        detectable: true difference that Student's t test with this error detects with probability 0.8, without
+            correction for other pairs; None if not tested. Sign flips of few units detect larger ones.
         reason: reason why the difference is not tested; None if it is.
         n: number of units that the interval is over; None if it is not over units.
         unit: name of these units, such as "documents"; None if the interval is not over units.

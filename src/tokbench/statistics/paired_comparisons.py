@@ -114,8 +114,8 @@ PAIRED_COMPARISONS = TidyTable(
         Column("excluded", pl.Float64, "if not significant: larger differences, of either sign, are excluded by "
                "simultaneous 95 % intervals for all pairs of the family", MEASURE, "excluded above",
                empty="the difference is significant"),
-        Column("detectable", pl.Float64, "true difference that the uncorrected test detects with probability 0.8",
-               MEASURE),
+        Column("detectable", pl.Float64, "true difference that Student's t test with this error detects with "
+               "probability 0.8, without correction", MEASURE),
         REASON,
     ),
     maker=paired_comparisons,

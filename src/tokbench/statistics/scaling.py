@@ -445,7 +445,7 @@ SCALE_COMPARISONS = TidyTable(
         Column("difference", pl.Float64, "exponent of a minus that of b", "", "a − b", 4),
         Column("low", pl.Float64, f"lower end of its 95 % interval, {OVER}", "", "low", 4),
         Column("high", pl.Float64, "upper end of this interval", "", "high", 4),
-        Column("p_value", pl.Float64, "two-sided p-value of Student's t test", PROBABILITY, "p"),
+        Column("p_value", pl.Float64, "two-sided p-value, by sign flips of the units or Student's t", PROBABILITY, "p"),
         Column("holm", pl.Float64, "p-value after Holm's correction over all pairs of the line and quantity",
                PROBABILITY, "p, Holm"),
         Column("verdict", pl.String, "verdict on a by Holm's p at level 0.05: steeper (its bits fall faster), flatter, "

@@ -502,7 +502,7 @@ TASK_MEASURE_COMPARISONS = TidyTable(
                "random effects", MEASURE, empty=_TWO),
         Column("low", pl.Float64, "lower end of its 95 % interval", MEASURE, empty=_TWO),
         Column("high", pl.Float64, "upper end of this interval", MEASURE, empty=_TWO),
-        replace(P_VALUE, definition="two-sided p-value of Student's t test"),
+        replace(P_VALUE, definition="two-sided p-value, by sign flips of the units or Student's t"),
         replace(HOLM, definition=f"p-value after Holm's correction over {_FAMILY}"),
         BENJAMINI_HOCHBERG,
         Column("verdict", pl.String, "verdict on a by Holm's p at level 0.05: better, worse, no significant "
