@@ -48,7 +48,7 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 	$(TIMED) snakemake --cores $(CORES); $(DONE)
 	@python -c 'from tokbench.report.leaderboard import answer; print(answer("results/demo"))'
 	@echo "Open results/demo/report.html"
-	@echo "Next: $(BIN)/tokbench compare pathpiece_bpe bpe --results results/demo"
+	@echo "Next: $(BIN)/tokbench compare bpe pathpiece_bpe --results results/demo"
 	@echo "      or edit config.yaml, then run: $(BIN)/snakemake --cores $(CORES)"
 
 test: install  ## run the tests, one file at a time more than CORES says: many wait for processes that they start

@@ -13,8 +13,7 @@ import pytest
 import tokbench
 from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
-from tokbench.report.answer import baseline_sentence
-from tokbench.report.comparison_sentences import comparison_sentence
+from tokbench.report.comparison_sentences import baseline_sentence, comparison_sentence
 from tokbench.statistics.judgements import reversed_row
 from tokbench.statistics.model_bits import compare_model_bits
 from tokbench.statistics.paired_comparisons import paired_comparisons
@@ -237,7 +236,7 @@ def said_of(families: list[Any], pretokenizers: dict[str, str], measure: str) ->
         assert place["difference_verdict"] == "not tested"
         assert place["difference_reason"] in forth["reason"]
     else:
-        found["report"] = baseline_sentence(measure, place)
+        found["report"] = baseline_sentence(place)
     return found
 
 

@@ -429,6 +429,8 @@ def test_leaderboard(made: Path, tokbench: Tokbench, tmp_path: Path) -> None:
 def test_answer_of_the_leaderboard(tmp_path: Path) -> None:
     """The best significant difference at the largest size, among tokenizers with the baseline's pre-tokenizer."""
     common = {"measure": "tokens", "corpus": "books", "baseline": "bpe", "baseline_pretokenization": "gpt2"}
+    common |= {"difference_n": 40, "difference_unit": "documents"}
+    common |= dict.fromkeys(("model", "suite", "seeds", "difference_reason"))
     differences = [
         ("bpe", 2048, "gpt2", None, None, None, "baseline"),
         ("good", 2048, "gpt2", -0.026, -0.036, -0.016, "better"),
@@ -439,8 +441,11 @@ def test_answer_of_the_leaderboard(tmp_path: Path) -> None:
     names = ("variant", "size", "pretokenization", "difference", "difference_low", "difference_high")
     rows = [common | dict(zip((*names, "difference_verdict"), row, strict=True)) for row in differences]
     at = "At 2,048 tokens, with the pre-tokenizer gpt2, on books: "
+    sentence = (
+        "good needs 2.6 % fewer tokens than bpe (95 % interval −3.6 % to −1.6 %; 40 documents): significantly better."
+    )
     for kept, expected in (
-        (rows, at + "good needs the fewest tokens, 2.6 % fewer than bpe (95 % interval 1.6 % to 3.6 %)."),
+        (rows, at + sentence),
         (rows[:1], at + "no tokenizer needs significantly fewer tokens than bpe."),
         ([], "No tokenizer is compared with a baseline of the same pre-tokenizer."),
     ):

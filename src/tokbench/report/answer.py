@@ -7,7 +7,7 @@ from statistics import median
 import polars as pl
 
 from tokbench.report.claims import CLAIMED, Claim, Crossing, Numbers, Row, claims, crossings, numbers
-from tokbench.report.comparison_sentences import comparison_sentence
+from tokbench.report.comparison_sentences import baseline_sentence
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.sentences import ANOTHER_SEED, few_of, number, states
 from tokbench.report.wording import fitting_decimals, join_some, listed, pluralise, printed
@@ -16,7 +16,7 @@ from tokbench.statistics.families import ACCURACY, ALIGNMENT, BASELINE, BITS, NG
 from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
 from tokbench.statistics.student import detectable, quantile
-from tokbench.statistics.verdicts import ALPHA, NO_DIFFERENCE, in_full
+from tokbench.statistics.verdicts import ALPHA, NO_DIFFERENCE
 
 _BEST = {
     TOKENS: "Fewest tokens",
@@ -137,25 +137,25 @@ def _claimed(content: ReportContent, claim: Claim, crossing: Crossing | None) ->
     head = f"{_BEST[measure]}{' of those ranked' * claim.outdone}: {best['variant']}"
     own = f", pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
     value = f"{number(claim, best['value'], DECIMALS)}{_on(claim)}{own}."
-    sentence = baseline_sentence(measure, best)
+    sentence = baseline_sentence(best)
     text = " ".join(filter(None, [sentence, value]))
     if best["difference_verdict"] == BASELINE:
         head += ", the baseline."
         if claim.second is not None:
-            text += f" Next: {baseline_sentence(measure, claim.second)}"
+            text += f" Next: {baseline_sentence(claim.second)}"
     elif best["difference"] is None:
         text += f" Compared with the others: {states(claim)}."
     elif alike := [variant for variant in claim.alike if variant != best["baseline"]]:
         text += f" {NO_DIFFERENCE.capitalize()} from {few_of(alike)}."
     if crossing is not None:
-        text += f" With another pre-tokenizer: {baseline_sentence(measure, crossing.best)}"
+        text += f" With another pre-tokenizer: {baseline_sentence(crossing.best)}"
     return Statement(head, f"{text}{_missed(content, claim)}")
 
 
 def _crossed(content: ReportContent, crossing: Crossing) -> Statement:
     """Return the best of a measure if no two tokenizers have the same pre-tokenizer."""
     head = f"{_BEST[crossing.measure]}: {_named(crossing)}"
-    sentence = baseline_sentence(crossing.measure, crossing.best)
+    sentence = baseline_sentence(crossing.best)
     value = f"{number(crossing, crossing.best['value'], DECIMALS)}{_on(crossing)}."
     return Statement(head, f"{' '.join(filter(None, [sentence, value]))}{_missed(content, crossing)}")
 
@@ -189,24 +189,6 @@ def _on(of: Claim | Crossing | Numbers) -> str:
     if of.measure == ACCURACY:
         return f" with {of.model} on {of.suite}"
     return {TOKENS: " tokens", NGRAM: " with token n-gram models", ALIGNMENT: " (F1) on gold data"}.get(of.measure, "")
-
-
-def baseline_sentence(measure: str, row: Row) -> str:
-    """Return the sentence on a tokenizer against the baseline; empty for the baseline itself.
-
-    Args:
-        measure: the measure.
-        row: row of the scoreboard.
-    """
-    if row["difference_verdict"] == BASELINE:
-        return ""
-    if row["difference"] is None:
-        return f"{in_full(row['difference_reason'] or 'no baseline').capitalize()}."
-    pair = {"a": row["variant"], "b": row["baseline"], "measure": measure, "model": row["model"], "suite": row["suite"]}
-    sides = {"pretokenization_a": row["pretokenization"], "pretokenization_b": row["baseline_pretokenization"]}
-    columns = ("difference", "low", "high", "verdict", "reason", "n", "unit")
-    numbers = {name: row[name if name == "difference" else f"difference_{name}"] for name in columns}
-    return comparison_sentence({**pair, **sides, **numbers, "seeds": row["seeds"]})
 
 
 def _missed(content: ReportContent, of: Claim | Crossing | Numbers) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tokbench.report.wording import fitting_decimals, pluralise, printed
-from tokbench.statistics.families import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, TOKENS
+from tokbench.statistics.families import ACCURACY, ALIGNMENT, BASELINE, BITS, GAP, NGRAM, TOKENS
 from tokbench.statistics.verdicts import IN_WORDS, NOT_TESTED, in_full
 
 if TYPE_CHECKING:
@@ -46,6 +46,23 @@ def comparison_sentence(row: Mapping[str, Any]) -> str:
         for side in ("a", "b")
     )
     return f"{a} {verb(row)} {b}{of_model(row)} ({evidence(row)}): {verdict_in_words(row)}."
+
+
+def baseline_sentence(row: Mapping[str, Any]) -> str:
+    """Return the sentence on a tokenizer against the baseline; empty for the baseline itself.
+
+    Args:
+        row: row of the scoreboard, see :data:`tokbench.statistics.scoreboard.SCOREBOARD`.
+    """
+    if row["difference_verdict"] == BASELINE:
+        return ""
+    if row["difference"] is None:
+        return f"{in_full(row['difference_reason'] or 'no baseline').capitalize()}."
+    pair = {"a": row["variant"], "b": row["baseline"]} | {name: row[name] for name in ("measure", "model", "suite")}
+    sides = {"pretokenization_a": row["pretokenization"], "pretokenization_b": row["baseline_pretokenization"]}
+    columns = ("difference", "low", "high", "verdict", "reason", "n", "unit")
+    numbers = {name: row[name if name == "difference" else f"difference_{name}"] for name in columns}
+    return comparison_sentence({**pair, **sides, **numbers, "seeds": row["seeds"]})
 
 
 def of_model(row: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from tokbench.corpus.documents import SplitContents, counts_of, splits_of
 from tokbench.io.json import read_json
 from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
+from tokbench.report.comparison_sentences import baseline_sentence
 from tokbench.statistics.families import TOKENS
 from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.tabulation.table import TidyTable
@@ -97,16 +98,7 @@ def answer(folder: Path | str) -> str:
     at = f"At {size:,} tokens, with the pre-tokenizer {rows[0]['pretokenization']}, on {corpus}:"
     if not better:
         return f"{at} no tokenizer needs significantly fewer tokens than {rows[0]['baseline']}."
-    best = min(better, key=lambda row: row["difference"])
-    low, high = sorted(-best[end] for end in ("difference_low", "difference_high"))
-    return (
-        (
-            f"{at} {best['variant']} needs the fewest tokens, {-best['difference']:.1%} fewer than {best['baseline']} "
-            f"(95 % interval {low:.1%} to {high:.1%})."
-        )
-        .replace("%", " %")
-        .replace("95  %", "95 %")
-    )
+    return f"{at} {baseline_sentence(min(better, key=lambda row: row['difference']))}"
 
 
 def leaderboard_of(
