@@ -21,7 +21,6 @@ from tokbench.commands.outputs import keys, output_file
 from tokbench.commands.parameters import COUNT, SIZE, THREADS, Real, Whole, field_options, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
-from tokbench.io.identity import TextDigest, made_from
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.runtime import exit_status
@@ -81,6 +80,7 @@ def bound_command(
     starts.
     """
     from tokbench.candidates.initial import check_size
+    from tokbench.io.identity import TextDigest, made_from
     from tokbench.io.json import write_result
     from tokbench.optimum.bound import bound_text, line_of_left_out
     from tokbench.optimum.certificate import write_certificate
@@ -228,6 +228,7 @@ def ngram_bits_command(
     from tokbench.adapters.open import open_tokenizer
     from tokbench.commands.files import shards_or_documents, with_note
     from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
+    from tokbench.io.identity import TextDigest, made_from
     from tokbench.io.json import write_result
     from tokbench.models.pretraining.order import encoded
     from tokbench.runtime.memory_limit import allowance

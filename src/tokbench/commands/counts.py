@@ -27,7 +27,6 @@ from tokbench.commands.parameters import (
 )
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
-from tokbench.io.identity import TextDigest, made_from
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
 
@@ -147,6 +146,7 @@ def count_tokens_command(
     from tokbench.corpus.documents import read_documents
     from tokbench.intrinsic.encoding_speed import TOO_SHORT, cold_speed
     from tokbench.intrinsic.tokenizer import tokens_by_document
+    from tokbench.io.identity import TextDigest, made_from
     from tokbench.io.json import write_result
     from tokbench.tokenizer import Tokenizer
 

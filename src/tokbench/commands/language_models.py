@@ -33,7 +33,6 @@ from tokbench.commands.parameters import (
     pretokenization_option,
 )
 from tokbench.errors import TokbenchError
-from tokbench.io.identity import Maker, model_digest
 from tokbench.models.presets import BYTE_LM_RECIPES, MODEL_RECIPES
 from tokbench.runtime import exit_status
 from tokbench.runtime.memory_limit import allowance
@@ -114,7 +113,7 @@ def pack_slice_command(
     Then run 'tokbench pack' with the same options to join the slices.
     """
     from tokbench.commands.parameters import text_budget
-    from tokbench.errors import TokbenchError
+    from tokbench.io.identity import Maker
     from tokbench.models.pretraining.pack import SliceForm
     from tokbench.models.pretraining.pack_slices import pack_slice, read_contents
     from tokbench.tokenizer import Tokenizer
@@ -161,6 +160,7 @@ def pack_command(
     """
     from tokbench.commands.parameters import check_memory, text_budget
     from tokbench.corpus.documents import read_documents
+    from tokbench.io.identity import Maker
     from tokbench.models.pretraining.order import Slices, encoded, in_order, reject_repeated
     from tokbench.models.pretraining.pack import SliceForm, is_slice, join, pack, pack_phases
     from tokbench.tokenizer import Tokenizer
@@ -385,6 +385,7 @@ def draw_bytes_command(
     from tokbench.commands.recipes import byte_lm_recipe
     from tokbench.construction.bytespan import percentile as percentile_of
     from tokbench.io.atomic import atomic_folder
+    from tokbench.io.identity import Maker, model_digest
     from tokbench.io.tables import write_csv
     from tokbench.models.byte_lm.options import ByteNgramOptions
     from tokbench.models.memory import byte_lm_scoring_memory, ngram_memory

@@ -25,8 +25,6 @@ from tokbench.commands.outputs import OutputFolder, keys, output_file
 from tokbench.commands.parameters import FLAG, field_options, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
-from tokbench.io.identity import Maker, TextDigest, made_from, model_digest, require_model
-from tokbench.io.json import write_result
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
 
@@ -35,6 +33,7 @@ CROSSES = "tokens may cross pre-tokens, so counts do not suffice"
 if TYPE_CHECKING:
     from tokbench.adapters.open import ImportOptions
     from tokbench.intrinsic.tokenizer import ByLanguage
+    from tokbench.io.identity import TextDigest
     from tokbench.options import Options
     from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
@@ -85,6 +84,7 @@ def measure_command(
     """
     from tokbench.adapters.open import is_ours, open_tokenizer
     from tokbench.intrinsic.texts import measure_counted_text, measure_read_texts
+    from tokbench.io.identity import TextDigest
     from tokbench.pretokens.external_count import count_texts
     from tokbench.pretokens.files import all_languages, check_stage
     from tokbench.tokenizer import Tokenizer
@@ -158,7 +158,7 @@ def _of_documents(
     fields: Fields,
     families: "Mapping[str, Options]",
     baseline: "Tokenizer | None",
-    digest: TextDigest,
+    digest: "TextDigest",
 ) -> "ByLanguage":
     """Return the metrics of documents, and lengths relative to a baseline if there is one; empty without files.
 
@@ -218,6 +218,7 @@ def measure_resource_command(
     from tokbench.commands.recipes import check_same_files, mapping_of
     from tokbench.intrinsic.resource import boundaries_by_word, nothing_by_word, read_resource, room
     from tokbench.intrinsic.tokenizer import measure_cut_words, measure_document_words
+    from tokbench.io.identity import made_from
     from tokbench.io.json import write_result
     from tokbench.metric.document_words import document_words
     from tokbench.metric.words import words_of
@@ -288,6 +289,7 @@ def measure_embeddings_command(
     """
     from tokbench.intrinsic.tokenizer import measure_embeddings
     from tokbench.io.atomic import atomic_folder
+    from tokbench.io.identity import Maker, model_digest, require_model
     from tokbench.io.tables import write_csv
     from tokbench.metric.embeddings import embeddings_of, room
     from tokbench.models.training import read_occurrences
@@ -325,6 +327,7 @@ def measure_translation_embeddings_command(model: str, metrics: str | None, mega
 
     from tokbench.intrinsic.tokenizer import measure_embeddings
     from tokbench.io.atomic import atomic_folder
+    from tokbench.io.identity import made_from
     from tokbench.io.json import write_result
     from tokbench.io.tables import write_csv
     from tokbench.metric.embeddings import EmbeddingLayout, embeddings_of, room
@@ -388,6 +391,7 @@ def write_measurements(
     terminal, rows have keys, and the common ones are first. ``makers`` are digests of the text or the model.
     """
     from tokbench.intrinsic.tokenizer import record_of
+    from tokbench.io.json import write_result
 
     result = record_of(
         tokenizer.name,

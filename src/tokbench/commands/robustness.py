@@ -5,7 +5,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,14 +14,9 @@ from tokbench.commands.outputs import columns, keys, output_file
 from tokbench.commands.parameters import Real, Whole, check_memory, field_options, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
-from tokbench.io.identity import made_from
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_SEED
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
-
-if TYPE_CHECKING:
-    pass
-
 
 COLUMNS = ("kind", "document", "language", "line", "text", "starts", "before", "after")
 OF_TEXT = 8
@@ -89,6 +84,7 @@ def measure_robustness_command(
     For each kind of perturbation and each document: edits of the text, tokens before them, tokens added, and edit
     distance of the tokens.
     """
+    from tokbench.io.identity import made_from
     from tokbench.io.json import write_result
     from tokbench.io.tables import read_frame
     from tokbench.robustness.lines import LINES
