@@ -143,7 +143,7 @@ FINGERPRINT_RULES = {
     "cut": ("tokbench.segmentation.merge:merge",),
     "measure": (
         "tokbench.pretokens.external_count:count_texts",
-        "tokbench.intrinsic.tokenizer:measure_text",
+        "tokbench.intrinsic.texts:measure_counted_text",
         "tokbench.metric.renyi",
     ),
     "bound": ("tokbench.optimum.bound:bound_text",),
@@ -186,7 +186,7 @@ def fingerprints() -> dict[str, str]:
             "tokenizer/hugging_face.py",
             "PADDING, size + 1",
             "PADDING, size + 2",
-            "build bpe, build unigram, encode_shard, tabulate, report",
+            "build bpe, build unigram, measure, encode_shard, tabulate, report",
         ),
     ],
 )
@@ -356,13 +356,11 @@ NOT_CHOSEN = {
     "measure": OF_DOCUMENTS,
     "measure_on": OF_DOCUMENTS,
     "measure_documents": {
-        "tokbench.adapters.loss:LossCounter",
-        "tokbench.intrinsic.tokenizer:measure_documents",
-        "tokbench.intrinsic.tokenizer:measure_text",
+        "tokbench.intrinsic.texts:measure_counted_text",
+        "tokbench.intrinsic.texts:measure_read_texts",
         "tokbench.pretokens.external_count:count_texts",
         "tokbench.pretokens.files:all_languages",
         "tokbench.pretokens.files:read_languages",
-        "tokbench.tokenizer.normalization:NormalisedTexts",
     },
     "import": {"tokbench.adapters.forms.transformers:detect_format"},
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},

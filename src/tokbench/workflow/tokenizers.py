@@ -298,13 +298,11 @@ GOLD = (
 STAGES: dict[Sight, tuple[str, ...]] = {
     "text": (
         RECORD,
-        "tokbench.tokenizer.normalization:NormalisedTexts",
         "tokbench.corpus.text_files:read_files",
         "tokbench.pretokens.external_count:count_texts",
         "tokbench.pretokens.files:all_languages",
-        "tokbench.intrinsic.tokenizer:measure_text",
-        "tokbench.intrinsic.tokenizer:measure_documents",
-        "tokbench.adapters.loss:LossCounter",
+        "tokbench.intrinsic.texts:measure_read_texts",
+        "tokbench.intrinsic.texts:measure_counted_text",
         "tokbench.tokenizer:Tokenizer",
     ),
     "languages": (),
