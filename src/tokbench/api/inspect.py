@@ -219,7 +219,7 @@ def bound(
 
     Returns:
         ``bound`` (minimum number of tokens), ``tokens`` (of the best vocabulary found), ``gap`` (``tokens`` relative to
-        ``bound``, minus 1), and the further values of ``tokbench bound``.
+        ``bound``, minus 1), and the further values of ``tokbench bound``, without ``seconds`` and ``made_from``.
 
     Raises:
         TokbenchError: not counts, a size below 256, or pre-tokens too long for all their substrings.

@@ -16,13 +16,13 @@ from tokbench.io.compression import check_regular
 from tokbench.io.paths import is_source
 
 DATA = ("text", "marked_up", "jsonl", "parquet", "folder")
-"""Kinds of content that may be data of a command. Their readers reject what they cannot read."""
+"""Kinds of content that may be data of a command. Their readers reject content that they cannot read."""
 FOLDERS = ("folder", "results")
 """Kinds of folders that may have tables, tokens or shards."""
 
 
 class OfContent:
-    """Part of parameter types that check what a file or folder is.
+    """Part of parameter types that check the kind of content of a file or folder.
 
     Attributes:
         what: kind of content, for the message, such as ``file of byte scores``.

@@ -177,7 +177,7 @@ def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Itera
 
 
 def _python(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
-    """Yield what is wrong in a tokenizer of a Python file. The file is parsed, and not run."""
+    """Yield mistakes in a tokenizer of a Python file. The file is parsed, and not run."""
     if not variant.path:
         yield f"{key}.path: no path given; {EXAMPLE}"
     else:

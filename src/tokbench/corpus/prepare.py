@@ -40,7 +40,7 @@ def prepare(
     the texts in memory; the output does not depend on it.
 
     ``folder/manifest.json`` lists how many documents are in pieces, how many have no language although others have one
-    (written as ``und``), and what is left out or changed.
+    (written as ``und``), and everything that is left out or changed.
 
     Args:
         source: source of the documents.

@@ -262,7 +262,7 @@ def check_content(file: Path, source: FileSource) -> None:
     ``encoding: bytes`` accepts any file but a tokenizer as text.
 
     Raises:
-        TokbenchError: there is such content; the message says what it is.
+        TokbenchError: there is such content; the message names its kind.
     """
     found = content_of(file)
     if found.kind in NEVER_TEXT:

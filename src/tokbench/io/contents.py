@@ -1,4 +1,4 @@
-"""What a file or folder is, decided by its content, and by its ending where the content does not say.
+"""Kind of a file or folder, decided by its content, and by its ending if the content does not decide.
 
 :func:`content_of` is the one rule by which commands, configurations and the Python interface separate tokenizers from
 texts. It reads the beginning of a file, and all of it only where the beginning looks like that of a tokenizer.
@@ -39,7 +39,7 @@ class Content(NamedTuple):
 
 PLAIN = Content("text", "a text")
 HEAD = 1 << 16
-"""Bytes of a file that are read to decide what it is."""
+"""Bytes of a file that are read to decide its kind."""
 LARGEST_TOKENIZER = 1 << 28
 """Maximum number of bytes of a tokenizer's file; the largest common ones have a tenth of it."""
 LARGEST_LIST = 1 << 24
@@ -117,7 +117,7 @@ FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(\w+)"\s*:')
 
 
 def content_of(path: Path | str) -> Content:
-    """Return what a file, a folder or ``FILE.py:FUNCTION`` is; a missing or unreadable file is a text.
+    """Return the kind of a file, a folder or ``FILE.py:FUNCTION``; a missing or unreadable file is a text.
 
     A file counts as a tokenizer only if it cannot be a text. :func:`tokbench.adapters.forms.transformers.detect_format`
     also accepts files that may be both, such as merges without their first line, where a tokenizer is expected.

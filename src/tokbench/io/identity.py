@@ -8,7 +8,7 @@ paths or names, so equal makers have equal digests.
 
 A digest is a SHA-256 in hexadecimal digits:
 
-- tokenizer: of what its ids follow from, see :attr:`tokbench.tokenizer.Tokenizer.digest`;
+- tokenizer: of everything that determines its ids, see :attr:`tokbench.tokenizer.Tokenizer.digest`;
 - text: of the number of each byte in it, see :class:`TextDigest`;
 - model: of its weights, see :func:`model_digest`.
 """
@@ -103,7 +103,7 @@ def require_same(file: Path | str, makers: Makers, role: Role, maker: Maker, rem
         makers: makers that the file names.
         role: role of the maker.
         maker: the maker, or another file that names it.
-        remedy: what to do if they differ.
+        remedy: advice if they differ.
 
     Raises:
         TokbenchError: the file does not name a maker of this role, or names another one.
@@ -122,7 +122,7 @@ def require_one(files: Iterable[tuple[Path | str, Makers]], role: Role, remedy: 
     Args:
         files: each file with the makers that it names.
         role: role of the maker.
-        remedy: what to do if they differ.
+        remedy: advice if they differ.
 
     Raises:
         TokbenchError: a file does not name a maker of this role, or names another one than the first.
@@ -187,13 +187,13 @@ class TextDigest:
 
 
 def require_model(folder: Path, role: Role, maker: Maker, remedy: str) -> None:
-    """Check that a model that Tokbench trained has a given tokenizer. A model from elsewhere names none, and passes.
+    """Check that a model that Tokbench trained has a given tokenizer. Other models name none, and pass.
 
     Args:
         folder: folder of the model; its ``config.json`` names the tokenizer.
         role: role of the tokenizer.
         maker: the tokenizer.
-        remedy: what to do if it is another.
+        remedy: advice if it is another.
 
     Raises:
         TokbenchError: the model was trained with another tokenizer, or Tokbench trained it and it names none.

@@ -54,7 +54,7 @@ def comment_of_job(ending: str) -> str:
 
 
 def digest_of_job(record: Mapping[str, Any]) -> str:
-    """Return a digest of a record without the fingerprint of code: of what the configuration says."""
+    """Return a digest of a record without the fingerprint of code: of the configuration only."""
     configured = {key: value for key, value in record.items() if key != "code"}
     return hashlib.sha256(json.dumps(configured, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -67,7 +67,7 @@ def reject_other_jobs(expected: Mapping[str, str]) -> None:
         expected: digest of the record by the path of the result, see :func:`digest_of_job`.
 
     Raises:
-        TokbenchError: a result has another record; the message names what it was made from.
+        TokbenchError: a result has another record; the message names its options.
     """
     for path, digest in expected.items():
         record = read_job(Path(path))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TOKENIZERS = ("tokenizer", "source_tokenizer", "target_tokenizer")
 """Roles that every result with a tokenizer of that side names."""
 Subjects = dict[Role, tuple[Any, ...]]
-"""By role, what the maker has to be the same for: a tokenizer, a model with its tokenizers, or a text."""
+"""By role, the subject that has one maker in all results: a tokenizer, a model with its tokenizers, or a text."""
 
 
 def check_makers(gathered: "Gathered") -> None:

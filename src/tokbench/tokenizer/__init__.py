@@ -462,7 +462,7 @@ class Tokenizer:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what the ids of every text follow from, in hexadecimal digits.
+        """SHA-256 of everything that determines the ids of every text, in hexadecimal digits.
 
         These are the vocabulary, the segmentation with its options, the pre-tokenization, the normalization and the ids
         of end of text and padding. Name and origin do not count, so a copy of a tokenizer has its digest.

@@ -1,8 +1,8 @@
-"""Records of jobs: what configuration and code ask of a result, compared with what the result was made from.
+"""Records of jobs: the configuration and code that a result must have, compared with those that made it.
 
 A record contains the wildcards of a job, the parameters of its rule, among them the fingerprint of code, and a digest
-of its inputs. The command writes it into every output, see :mod:`tokbench.io.job_record`. So what is out of date does
-not depend on Snakemake's notes in ``.snakemake``, which another checkout does not have.
+of its inputs. The command writes it into every output, see :mod:`tokbench.io.job_record`. So Snakemake's
+notes in ``.snakemake``, which another checkout does not have, do not decide which results are out of date.
 
 Every rule has an input ``records.trigger("rule")``, which is newer than a result with another record or none and never
 counts for other results, and a parameter ``job=records.of("rule")``, the text of the record.

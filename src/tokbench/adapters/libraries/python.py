@@ -173,7 +173,7 @@ def load_module(file: Path, content: bytes, place: str) -> ModuleType:
 
 
 def _defined(module: ModuleType, name: str, how: set[Binding]) -> Any:
-    """Return what a name of a module stands for.
+    """Return the object that a name of a module refers to.
 
     Raises:
         TokbenchError: there is no such name, or a part of it is not defined by the module itself.
