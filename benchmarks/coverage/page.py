@@ -167,7 +167,7 @@ Student's t for seeds. It is exact for units of any sizes and tails if differenc
 Six units are the fewest for a verdict: if all units agree in sign, the least p-value is 2 / 2^5 = 0.063 with five
 and 0.031 with six. Holm's correction needs more: 7 units for up to 3 pairs, 9 for 12, 11 for 51 (36 pairs of
 9 tokenizers), 13 for 204."""
-LIMITS = """## What does not hold
+LIMITS = """## Cells outside the limits
 
 {found}
 
@@ -183,7 +183,7 @@ LIMITS = """## What does not hold
 - **Correlations** have Fisher's interval for normal values; it is too narrow for skewed ones, with any number.
 - **Signed-rank tests over cells** of papers treat cells of one training as independent. With a common part they
   reject far too often. Tokbench shows them only as the papers do it, and no verdict depends on them."""
-ATTEMPTS = """## What was tried
+ATTEMPTS = """## Other reference distributions
 
 Coverage of 95 % intervals of 6 to 50 units alone, before the reference distribution was chosen (20,000 experiments,
 4,000 for the bootstrap). The first three columns have normal differences, the others equal sizes.
