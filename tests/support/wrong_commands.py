@@ -322,7 +322,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("tabulate --intrinsic @plain.txt -o @out", ("plain.txt",)),
     ("tabulate --intrinsic @lists.jsonl -o @out", ("lists.jsonl",)),
     ("tabulate --downstream @plain.txt -o @out", ("plain.txt",)),
-    ("analyse @folder -o @out", ("outcomes.parquet: no such file; tabulate again",)),
+    ("analyse @folder -o @out", ("document_bits.parquet: no such file; tabulate again",)),
     ("analyse @folder --recipes [ -o @out", ("--recipes:1:2: not YAML",)),
     ("report --tables @folder --statistics @folder --experiment { -o @out", ("--experiment:1:2: not JSON",)),
     (
