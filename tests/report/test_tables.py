@@ -19,6 +19,7 @@ from tests.support.small_report import VARIANTS, accuracy, altered, intrinsic, w
 from tokbench.corpus.documents import Document, checksums, contents_in
 from tokbench.errors import TokbenchError
 from tokbench.io.tables import write_csv
+from tokbench.pretokens.count import count_pretokens
 from tokbench.report.html import drawings, tables, write_tables
 from tokbench.report.layout import NumberSource, PrintedColumn, Table, layout
 from tokbench.report.leaderboard import answer
@@ -371,7 +372,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> Path:
         call("prepare", "--recipe", recipe, "-o", str(folder / "corpus" / name), str(folder / "text.txt"))
     counts = folder / "pretokens" / "counted" / "evaluation" / "gpt2.parquet"
     counts.parent.mkdir(parents=True)
-    counts.write_bytes(b"counts")
+    count_pretokens([b"the cat"], "gpt2").write(counts)
     tokenizer = folder / "tokenizers" / "bpe" / "1024"
     tokenizer.mkdir(parents=True)
     settings = {

@@ -17,8 +17,9 @@ import os
 import re
 import sys
 from collections import defaultdict
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Literal
 
 from tokbench.adapters.libraries.python_functions import PythonTokenizer
@@ -146,6 +147,17 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+class _Loader(SourceFileLoader):
+    """Loader of the content of the checksum. The default loader may read a cached file or a newer content."""
+
+    def __init__(self, name: str, path: str, content: bytes) -> None:
+        super().__init__(name, path)
+        self._content = content
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self._content, self.path)
+
+
 def load_module(file: Path, content: bytes, place: str) -> ModuleType:
     """Run the content of a file, and return its module. It can import modules of its folder, after all others.
 
@@ -157,15 +169,15 @@ def load_module(file: Path, content: bytes, place: str) -> ModuleType:
     if folder not in sys.path:
         sys.path.append(folder)
     name = f"tokbench_source_{hashlib.sha256(str(file).encode()).hexdigest()[:16]}"
-    spec = importlib.util.spec_from_file_location(name, file)
+    loader = _Loader(name, str(file), content)
+    spec = importlib.util.spec_from_loader(name, loader)
     if spec is None:
         raise TokbenchError(f"{place}: cannot be imported; name a file of Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         with user_code(place, "the import of the file"):
-            # Not the loader, which may read a cached file, or another content than that of the checksum.
-            exec(compile(content, str(file), "exec", dont_inherit=True), module.__dict__)
+            loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
