@@ -196,7 +196,7 @@ def test_pairs_with_few_trainings_do_not_count_in_the_correction() -> None:
 
 
 def test_a_family_that_is_too_large_for_its_units_is_not_tested() -> None:
-    """Of six documents the least p is 1/32: too large for two tests, whatever the numbers."""
+    """Of six documents the least p is 1/32: too large for two tests with any numbers."""
     [one] = compare_model_bits(documents_of({"a": 1.0, "b": 2.0}, documents=6), {}).rows(named=True)
     assert (one["verdict"], one["p_value"]) == ("better", pytest.approx(1 / 32))
     rows = compare_model_bits(documents_of({"a": 1.0, "b": 2.0, "c": 3.0}, documents=6), {}).rows(named=True)

@@ -170,7 +170,7 @@ def test_the_page_ranks_the_others_and_says_so() -> None:
         assert drawing.caption.endswith(unranked)
         assert isinstance(drawing, Drawing)
         labels = [label.get_text() for label in drawing.draw(width=6).axes[0].get_yticklabels()]
-        assert not [label for label in labels if label.startswith("sage  ")], "no rank beside its name"
+        assert not [label for label in labels if label.startswith("sage  ")], "no rank next to its name"
     pairs = page[Table, "comparisons-tiny-offline"]
     told = "3 pairs without sizes at which one of the two has fewer tokens than others; see the column “reason”"
     assert [note for note in pairs.notes if note.startswith(told)]

@@ -8,9 +8,8 @@ and its marks together. It does not hold in two kinds of text:
 - ``gpt2`` and other pre-tokenizers cut a letter from the combining marks after it (Unicode category M). Hindi,
   pointed Hebrew and decomposed French (NFD) then fall into crumbs: one word of Hindi into three or four pre-tokens.
 
-Letters decide, not the tag of the language. One letter in fifty is enough in a text of several scripts: so many letters
-of scripts without blanks, or pre-tokens that begin with a mark. Measures of words then have no value, and a reason.
-Below that, the number of words is wrong by about one in ten at most, as words have about five letters. Arabic news, for
+Letters decide, not the tag of the language. Measures of words have no value, and a reason, if one letter in fifty is of
+a script without blanks, or is cut from its mark. Below that, the number of words is wrong by about one in ten at most, as words have about five letters. Arabic news, for
 example, has a mark on one letter in a hundred.
 """
 

@@ -33,7 +33,7 @@ def _others(setting: Any) -> Any:
 
 class AddedTokensOptions(Options):
     tokens: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
-    """Strings that are pre-tokens wherever they occur, leftmost first, the longest of those."""
+    """Strings that are always pre-tokens. The leftmost match counts, and of several the longest."""
     others: Annotated[str | dict[str, Any], PlainValidator(_others), WithJsonSchema(FORMS)]
     """Pre-tokenization of the text between them: a name, or a mapping with ``method`` and options."""
 

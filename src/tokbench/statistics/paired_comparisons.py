@@ -1,4 +1,4 @@
-"""All comparisons of pairs of tokenizers in one long table, whatever the measure.
+"""All comparisons of pairs of tokenizers by all measures, in one long table.
 
 The rows are those of the scoreboard's families and of the tables of single measures. Each has the same columns: the
 difference with its interval, the units that the interval is over, the tests, the verdict, and the reason if it is not
