@@ -41,6 +41,15 @@ def test_without_an_interval_or_tokens() -> None:
     assert normalised_lengths([1, 2], [0, 2], "bpe")[3].n == 1
 
 
+def test_copies_and_empty_documents_are_no_units() -> None:
+    rows = normalised_lengths([3, 3, 0, 5], [4, 4, 0, 5], "bpe", [0, 0, 1, 2])
+    assert rows[0].value == pytest.approx(11 / 13)
+    assert rows[3].value == pytest.approx((0.75 + 1) / 2)
+    assert {row.n for row in rows} == {2}
+    copies = normalised_lengths([3] * 20 + [0] * 9, [4] * 20 + [0] * 9, "bpe", [0] * 20 + [1] * 9)
+    assert values(copies) == [0.75, None, None, 0.75, None, None]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=6))
 def test_as_the_reference(pairs: list[tuple[int, int]]) -> None:

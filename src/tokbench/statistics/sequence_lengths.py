@@ -20,15 +20,21 @@ Ends = tuple[float, float | None, float | None]
 """A value and the ends of its interval."""
 
 
-def normalised_lengths(tokens: Sequence[int], of_baseline: Sequence[int], baseline: str) -> list[Measurement]:
+def normalised_lengths(
+    tokens: Sequence[int], of_baseline: Sequence[int], baseline: str, units: Sequence[int] | None = None
+) -> list[Measurement]:
     """Return tokens / tokens of a baseline, of the text and as a mean over documents, each with a 95 % interval.
+
+    Documents without tokens are no units, and copies of a document count once in the mean.
 
     Args:
         tokens: tokens of each document.
         of_baseline: those of the baseline, in the same order. Documents without any are left out of the mean.
         baseline: name of the baseline.
+        units: number of the unit of each document; copies of a document share one (default: each its own).
     """
-    left, right = (np.array(one, np.float64) for one in (tokens, of_baseline))
+    numbers = np.arange(len(tokens)) if units is None else np.asarray(units, np.int64)
+    left, right = (np.bincount(numbers, np.asarray(one, np.float64)) for one in (tokens, of_baseline))
     filled = right > 0
     of_mean = ratio(left[filled] / right[filled], np.ones(int(filled.sum())))
     text_ends: Ends | None = None
@@ -38,7 +44,7 @@ def normalised_lengths(tokens: Sequence[int], of_baseline: Sequence[int], baseli
         text_ends = (exact_sum(left) / exact_sum(right), _above(low), _above(high))
     mean_ends: Ends | None = None if of_mean is None else (of_mean.difference, *of_mean.ends())
     return [
-        *_rows(f"tokens / tokens of {baseline}", text_ends, len(tokens)),
+        *_rows(f"tokens / tokens of {baseline}", text_ends, int(((left > 0) | filled).sum())),
         *_rows(f"mean over documents of tokens / tokens of {baseline}", mean_ends, int(filled.sum())),
     ]
 
