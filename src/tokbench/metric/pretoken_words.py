@@ -9,8 +9,8 @@ and its marks together. It does not hold in two kinds of text:
   pointed Hebrew and decomposed French (NFD) then fall into crumbs: one word of Hindi into three or four pre-tokens.
 
 Letters decide, not the tag of the language. Measures of words have no value, and a reason, if one letter in fifty is of
-a script without blanks, or is cut from its mark. Below that, the number of words is wrong by about one in ten at most, as words have about five letters. Arabic news, for
-example, has a mark on one letter in a hundred.
+a script without blanks, or is cut from its mark. Below that, the number of words is wrong by about one in ten at most,
+as words have about five letters. Arabic news, for example, has a mark on one letter in a hundred.
 """
 
 import sys
