@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from tests.conftest import Tokbench
-from tests.support.small_models import packed_documents
+from tests.support.small_models import packed_documents, saved_tokenizer
 from tokbench.config.load import read
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.documents import Document
@@ -157,7 +157,7 @@ def test_time_follows_from_the_model_and_the_text(tmp_path: Path) -> None:
     hours = 50_000 * 128 * 2048 * byte_lm_flops_per_byte(paper) / 1e14 / 3600
     assert large.training_time(wildcards, there, 1) == pytest.approx(STARTUP + 90 * hours, abs=1)
     assert [small.training_time(wildcards, there, attempt) for attempt in (1, 2)] == [31, 62]
-    assert counted.training_time(wildcards, Inputs([str(tmp_path / "none")]), 1) == 2880
+    assert counted.training_time(wildcards, Inputs([str(tmp_path / "none")], corpus=tmp_path / "none"), 1) == 2880
     assert STARTUP <= counted.training_time(wildcards, there, 1) < STARTUP + 5
     for models in (small, large, counted):
         assert [models.scoring_time(wildcards, nothing, attempt) for attempt in (1, 2, 3)] == [SCORING, 2880, 2880]
@@ -197,6 +197,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pl.DataFrame(pairs).write_parquet(folder / "pairs" / "train.parquet")
     pl.DataFrame({"id": range(258), "occurrences": [1] * 258}).write_parquet(folder / "occurrences.parquet")
     packed_documents(folder / "packed")
+    saved_tokenizer(folder / "bytes")
     return folder
 
 
@@ -239,7 +240,7 @@ def test_too_little_is_told(command: str, what: str, remedy: str, place: Path, t
 def test_a_training_on_a_gpu_may_have_less_than_is_asked_for(place: Path, tokbench: Tokbench) -> None:
     """No less than the model takes that each process makes in main memory."""
     recipe = RECIPE.replace("cpu", "cuda")
-    call = f"pretrain --recipe {recipe} --packed {place}/packed --tokenizer {place}/bpe --nodes 2 -o {place}/out"
+    call = f"pretrain --recipe {recipe} --packed {place}/packed --tokenizer {place}/bytes --nodes 2 -o {place}/out"
     assert tokbench(*call.split(), "--memory", "1000").message.startswith(
         "tokbench: --memory 1000: this training needs"
     )
