@@ -385,7 +385,7 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
     for name in ("bpe", "greedwmc"):
         (tmp_path / "tokenizers" / name).mkdir()
         (tmp_path / "tokenizers" / name / "300").symlink_to(tokenizers / name)
-    names = sorted(("bpe", "greedwmc"), key=lambda name: name == behind["best"])
+    names = sorted(("bpe", "greedwmc"), key=lambda name: name != behind["best"])
     shown = json.loads(tokbench("compare", *names, "--results", tmp_path, "--json").stdout)
     [line] = [line for part in shown["parts"] for line in part["lines"] if line["what"] == "alignment with morphemes"]
     assert (line["low"], line["high"]) == pytest.approx((behind["behind_low"], behind["behind_high"]))

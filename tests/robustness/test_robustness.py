@@ -209,19 +209,22 @@ def test_values_and_differences_over_documents() -> None:
     assert table["changed"].to_list() == [1.5, 2, 0]
     half = 3.182446 * (0.5**2 / 3 / 4) ** 0.5  # Deviations of .25 from the mean on both sides.
     assert table.row(0, named=True)["added_low"] == pytest.approx(0.75 - half, abs=1e-5)
-    assert table.row(1, named=True)["added_high"] == 1
+    assert table.row(1, named=True)["added_high"] is None, "the documents do not vary"
     compared = compare_robustness(documents, {})
     assert compared.select("a", "b", "difference").rows() == [("a", "b", -0.25), ("a", "c", 0.75), ("b", "c", 1.0)]
     first = compared.row(0, named=True)
     assert (first["low"], first["high"]) == pytest.approx((-0.25 - half, -0.25 + half), abs=1e-5)
-    assert compared["verdict"].to_list()[2] == "worse"
+    assert set(compared["verdict"]) == {"not tested"}
+    assert compared["reason"].to_list()[0].endswith("4 documents; a verdict needs 6")
+    more = compare_robustness(by_document(a=[1, 1, 2, 2, 1, 2], b=[2, 3, 3, 3, 2, 4]), {})
+    assert more["verdict"].to_list() == ["better"]
     left_out = compare_robustness(documents, {}, {("b", 300)})
     assert left_out["verdict"].to_list()[::2] == ["not tested", "not tested"]
     alone = by_document(a=[1], b=[2])
     assert robustness_by_kind(alone)["added_low"].to_list() == [None, None]
     [row] = compare_robustness(alone, {}).rows(named=True)
-    assert (row["difference"], row["low"], row["verdict"]) == (-0.5, None, None)
-    assert row["reason"].startswith("one document")
+    assert (row["difference"], row["low"], row["verdict"]) == (-0.5, None, "not tested")
+    assert row["reason"] == "not tested: 1 document; a verdict needs 6"
 
 
 def test_commands(tokbench: Tokbench, tmp_path: Path) -> None:
