@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 from tokbench.candidates.scored_text import ScoredDocument
 from tokbench.commands.main import main
 from tokbench.construction import constructions
+from tokbench.models.byte_lm.scores import write_scores
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.segmentation import segmentations
@@ -125,6 +126,10 @@ def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
     assert made.process.wait() == 0
 
 
+def values(text: bytes) -> NDArray[np.float32]:
+    return np.frombuffer(text, np.uint8).astype(np.float32)
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a text of about 120 kB with its counts, documents and byte scores."""
@@ -134,12 +139,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = [" ".join(draw.choices(words, k=500)).encode() + b"\n" for _ in range(40)]
     (folder / "text.txt").write_bytes(b"".join(texts))
     count_pretokens(texts, "gpt2").write(folder / "counts.parquet")
-    lists = pl.List(pl.Float32)
-    values = [np.frombuffer(text, np.uint8).astype(np.float32).tolist() for text in texts]
-    pl.DataFrame(
-        {"document": range(len(texts)), "language": "", "text": texts, "surprisal": values, "entropy": values},
-        schema={"document": pl.Int64, "language": pl.String, "text": pl.Binary, "surprisal": lists, "entropy": lists},
-    ).write_parquet(folder / "scores.parquet")
+    documents = [(number, "", text) for number, text in enumerate(texts)]
+    write_scores(documents, lambda text: (values(text), values(text)), folder / "scores.parquet", "a model")
     for cut in segmentations:
         method = MAKERS.get(cut, "bpe")
         call = ["build", method, *source(method, folder), "--size", "600"]
