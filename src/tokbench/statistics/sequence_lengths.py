@@ -34,7 +34,9 @@ def normalised_lengths(
         units: number of the unit of each document; copies of a document share one (default: each its own).
     """
     numbers = np.arange(len(tokens)) if units is None else np.asarray(units, np.int64)
-    left, right = (np.bincount(numbers, np.asarray(one, np.float64)) for one in (tokens, of_baseline))
+    left, right = (
+        np.bincount(numbers, np.asarray(one, np.float64)).astype(np.float64) for one in (tokens, of_baseline)
+    )
     filled = right > 0
     of_mean = ratio(left[filled] / right[filled], np.ones(int(filled.sum())))
     text_ends: Ends | None = None
