@@ -20,9 +20,7 @@ rule make_tasks:
         job=records.of("make_tasks"),
         recipe=canonical(experiment.tasks),
         examples=suites.examples,
-        code=fingerprint(
-            "tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.offline_tasks:make_tasks"
-        ),
+        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.evaluation.offline_tasks:make_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -48,7 +46,7 @@ rule fetch_tasks:
     params:
         job=records.of("fetch_tasks"),
         recipe=suites.fetch_recipe,
-        code=fingerprint("tokbench.models.evaluation.load_tasks:fetch_tasks"),
+        code=fingerprint("tokbench.evaluation.load_tasks:fetch_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -76,7 +74,7 @@ rule import_tasks:
         content=content_of(suites.local_files),
         recipe=suites.import_recipe,
         folder=suites.local_folder,
-        code=fingerprint("tokbench.models.evaluation.local_tasks:write_local_tasks"),
+        code=fingerprint("tokbench.evaluation.local_tasks:write_local_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -120,7 +118,7 @@ rule evaluate:
         inputs=flags,
         corpus=models.corpus,
         device=models.device,
-        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.evaluate:evaluate"),
+        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.evaluation.evaluate:evaluate"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),
@@ -168,7 +166,7 @@ rule evaluate_checkpoint:
         inputs=checkpoint_flags,
         corpus=models.corpus,
         device=models.device,
-        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.evaluate:evaluate"),
+        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.evaluation.evaluate:evaluate"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),

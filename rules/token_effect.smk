@@ -30,9 +30,7 @@ rule score_tokens:
         options=token_effects.flags,
         corpus=models.corpus,
         device=models.device,
-        code=fingerprint(
-            "tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.token_scores:score_tokens"
-        ),
+        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.evaluation.token_scores:score_tokens"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),

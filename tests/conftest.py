@@ -28,8 +28,8 @@ from tests.support.fake_results import DOCUMENTS, SMALL
 from tests.support.workflow.checkout import ROOT, Prepared
 from tokbench.commands.main import main
 from tokbench.construction.bpe import BpeOptions, build
+from tokbench.evaluation.offline_tasks import make_tasks
 from tokbench.models.byte_lm.scores import write_scores
-from tokbench.models.evaluation.offline_tasks import make_tasks
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
@@ -59,15 +59,15 @@ LANGUAGE_MODELS = [
     "workflow/test_fingerprint",
     "test_safety",
     "io/test_disk_full",
-    "models/test_bits_per_byte",
+    "evaluation/test_bits_per_byte",
     "models/test_byte_lm",
-    "models/test_scoring",
-    "models/test_evaluation",
-    "models/test_token_scores",
-    "models/test_other_segmentations",
-    "models/test_perturbed_questions",
+    "evaluation/test_scoring",
+    "evaluation/test_evaluation",
+    "evaluation/test_token_scores",
+    "evaluation/test_other_segmentations",
+    "evaluation/test_perturbed_questions",
     "tabulation/test_imported_models",
-    "models/test_local_tasks",
+    "evaluation/test_local_tasks",
     "models/test_translation",
     "models/test_identity",
     "models/test_pack",
@@ -362,7 +362,7 @@ def tool_of(name: str) -> ModuleType:
 def torch() -> Iterator[ModuleType]:
     """torch, where the language-model stack, an extra of the package, is installed; the hub switched off."""
     pytest.importorskip("lm_eval")
-    from tokbench.models.evaluation.evaluate import ENVIRONMENT as VARIABLES
+    from tokbench.evaluation.evaluate import ENVIRONMENT as VARIABLES
 
     with pytest.MonkeyPatch.context() as patch:
         for key, value in VARIABLES.items():

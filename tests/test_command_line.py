@@ -406,8 +406,7 @@ MODULES = {path.stem for path in (REFERENCE_ROOT / "reference").glob("*.py") if 
 LINKING = [
     path
     for folder in (
-        *("kernels", "construction", "segmentation", "metric", "pretokenization", "statistics"),
-        "models/evaluation",
+        *("kernels", "construction", "segmentation", "metric", "pretokenization", "statistics", "evaluation"),
     )
     for path in (REFERENCE_ROOT / folder).glob("*.py*")
 ]

@@ -25,8 +25,8 @@ from tests.support.pipeline import Chain, call
 from tests.support.small_report import PARTS, altered, whole
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.suites import SuiteOptions
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LMS
-from tokbench.models.evaluation.suites import SuiteOptions
 from tokbench.models.pretraining.options import PRESETS as MODELS
 from tokbench.report.html import render
 from tokbench.tokenizer import Tokenizer
@@ -162,7 +162,7 @@ def test_a_task_folder_runs_nothing(
     change: dict[str, Any], offline_tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("lm_eval")
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     monkeypatch.chdir(tmp_path)
     folder, mark = tmp_path / "tasks", tmp_path / "mark"
@@ -181,7 +181,7 @@ def test_a_task_folder_runs_nothing(
 def test_a_task_of_the_hub_runs_no_script_of_its_data_set() -> None:
     """Some tasks of lm-eval ask for that."""
     pytest.importorskip("lm_eval")
-    from tokbench.models.evaluation.load_tasks import load_tasks
+    from tokbench.evaluation.load_tasks import load_tasks
 
     with pytest.raises(TokbenchError, match="'xnli_va' of lm-eval runs a script of its data set"):
         load_tasks(SuiteOptions(source="hub", tasks=("xnli_va",)), None, "cache")
@@ -190,7 +190,7 @@ def test_a_task_of_the_hub_runs_no_script_of_its_data_set() -> None:
 def test_a_model_folder_runs_nothing(tmp_path: Path, offline_tasks: Path) -> None:
     """Neither code that its configuration names nor pickled weights."""
     torch = pytest.importorskip("torch")
-    from tokbench.models.evaluation.evaluate import evaluate
+    from tokbench.evaluation.evaluate import evaluate
 
     Tokenizer(Vocabulary(BYTES), "none", "greedy", name="bytes").save(tmp_path / "tokenizer")
     model, mark = tmp_path / "model", tmp_path / "mark"

@@ -35,12 +35,8 @@ from tokbench.config.sections import (
 )
 from tokbench.construction import Construction, constructions, options_with_recipes
 from tokbench.corpus import parallel, sources
-from tokbench.io.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
-from tokbench.metric import metrics
-from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
-from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
-from tokbench.models.evaluation.offline_tasks import TaskOptions
-from tokbench.models.evaluation.suites import (
+from tokbench.evaluation.offline_tasks import TaskOptions
+from tokbench.evaluation.suites import (
     LocalTask,
     PerturbedQuestions,
     SuiteOptions,
@@ -48,6 +44,10 @@ from tokbench.models.evaluation.suites import (
     local_tasks,
     named_suites,
 )
+from tokbench.io.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
+from tokbench.metric import metrics
+from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
+from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
 from tokbench.models.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions, Sharding, TrainingResources
 from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS

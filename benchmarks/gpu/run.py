@@ -173,7 +173,7 @@ def evaluated(model_folder: Path, folder: Path, corpus: Path) -> dict[str, Any]:
     from transformers.models.mpt.modeling_mpt import MptForCausalLM
 
     from tokbench.corpus.documents import read_documents
-    from tokbench.models.evaluation.bits_per_byte import TokenWindows, bits_per_byte
+    from tokbench.evaluation.bits_per_byte import TokenWindows, bits_per_byte
     from tokbench.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(folder)

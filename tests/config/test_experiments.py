@@ -19,8 +19,8 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.load import read, read_all
 from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
+from tokbench.evaluation.suites import local_tasks
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LMS
-from tokbench.models.evaluation.suites import local_tasks
 from tokbench.models.memory import (
     byte_lm_flops_per_byte,
     lm_training_operations,

@@ -24,11 +24,11 @@ from tests.support.texts import counts_of
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.suites import SuiteOptions
 from tokbench.io import provenance
 from tokbench.io.identity import made_from
 from tokbench.io.json import read_result, write_result
 from tokbench.io.parquet import CHECKSUM
-from tokbench.models.evaluation.suites import SuiteOptions
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.files import read_languages, read_parts, write_languages
 from tokbench.report.speeds import read_speeds
@@ -250,7 +250,7 @@ def test_counts_of_other_programs_are_accepted_outside_an_experiment(languages: 
 @pytest.mark.parametrize("split", ["test", "fewshot"])
 def test_an_edited_question_is_not_asked(split: str, offline_tasks: Path, tmp_path: Path) -> None:
     pytest.importorskip("lm_eval")
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     folder = tmp_path / "tasks"
     shutil.copytree(offline_tasks, folder)

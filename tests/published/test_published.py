@@ -18,7 +18,7 @@ from scipy import stats
 from tests.conftest import Tokbench
 from tests.support.external_tokenizers import DATA, PUBLISHED, needs
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.suites import named_suites
+from tokbench.evaluation.suites import named_suites
 from tokbench.models.pretraining.options import PRESETS
 from tokbench.published import facts
 from tokbench.published.comparison import MODELS

@@ -19,7 +19,7 @@ from hypothesis.strategies import SearchStrategy
 from numpy.typing import NDArray
 
 from tests.support.small_report import altered, whole
-from tokbench.models.evaluation.offline_tasks import TaskOptions, read_paragraphs
+from tokbench.evaluation.offline_tasks import TaskOptions, read_paragraphs
 from tokbench.report.content import ReportContent
 from tokbench.statistics.cells import OUTCOME
 from tokbench.statistics.ranks import averages_by_size

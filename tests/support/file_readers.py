@@ -36,6 +36,8 @@ from tokbench.corpus.shards import open_shards, shard_paths
 from tokbench.corpus.shuffle import assign_documents, read_totals
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.local_tasks import _read as read_questions
+from tokbench.evaluation.suites import LocalTask
 from tokbench.intrinsic.resource import read_resource
 from tokbench.io.json import write_result
 from tokbench.io.tables import read_frame
@@ -43,8 +45,6 @@ from tokbench.metric.embeddings import embeddings_of
 from tokbench.models.byte_lm import ngram
 from tokbench.models.byte_lm.options import ByteNgramOptions
 from tokbench.models.byte_lm.scores import write_scores
-from tokbench.models.evaluation.local_tasks import _read as read_questions
-from tokbench.models.evaluation.suites import LocalTask
 from tokbench.models.pretraining.budget import Packing
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.order import EncodedDocument, OrderedDocuments, Slices

@@ -249,8 +249,8 @@ def test_a_model_is_scored_as_with_other_ids(
     torch: ModuleType, merges: Vocabulary, offline_tasks: Path, tmp_path: Path
 ) -> None:
     """The rows of its embeddings in the order of the ids: the same tasks, bits and bits of equal context."""
-    from tokbench.models.evaluation.evaluate import evaluate
-    from tokbench.models.evaluation.suites import SuiteOptions
+    from tokbench.evaluation.evaluate import evaluate
+    from tokbench.evaluation.suites import SuiteOptions
 
     rows = np.random.default_rng(3).permutation(len(merges) + 2).astype(np.int32)
     special = {int(rows[-2]): END_OF_TEXT.encode(), int(rows[-1]): PADDING.encode()}
@@ -280,7 +280,7 @@ def test_a_model_is_scored_as_with_other_ids(
 def test_what_opens_a_text_is_what_the_model_names(own_ids_folder: Path, torch: ModuleType) -> None:
     from types import SimpleNamespace
 
-    from tokbench.models.evaluation.evaluate import _start
+    from tokbench.evaluation.evaluate import _start
 
     tokenizer = Tokenizer.load(own_ids_folder)
     limit = tokenizer.id_limit

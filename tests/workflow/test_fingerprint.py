@@ -247,11 +247,11 @@ def test_a_new_statistic_counts_for_what_gathers_it(edit: Edit, tmp_path: Path) 
 
 
 def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
-    names = ("published.facts", "models.evaluation.offline_tasks", "report.html:render")
+    names = ("published.facts", "evaluation.offline_tasks", "report.html:render")
     before = {name: fingerprint(f"tokbench.{name}") for name in names}
     for file, old, new, changes in (
         ("published/cells.csv", "\n", "\n\n", {"published.facts", "report.html:render"}),
-        ("models/evaluation/templates/last_word.yaml", "task", "task ", {"models.evaluation.offline_tasks"}),
+        ("evaluation/templates/last_word.yaml", "task", "task ", {"evaluation.offline_tasks"}),
         ("report/templates/report.css", "{", "{ ", {"report.html:render"}),
     ):
         edit(file, old, new)
@@ -262,9 +262,9 @@ def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
 
 def test_another_suite_changes_nothing(edit: Edit) -> None:
     """A suite is spelled out in its recipe."""
-    before = fingerprint("tokbench.models.evaluation.evaluate:evaluate", "tokbench.models.evaluation.suites")
-    edit("models/evaluation/suites.yaml", "\n", "\n# Another\n")
-    assert fingerprint("tokbench.models.evaluation.evaluate:evaluate", "tokbench.models.evaluation.suites") == before
+    before = fingerprint("tokbench.evaluation.evaluate:evaluate", "tokbench.evaluation.suites")
+    edit("evaluation/suites.yaml", "\n", "\n# Another\n")
+    assert fingerprint("tokbench.evaluation.evaluate:evaluate", "tokbench.evaluation.suites") == before
 
 
 # Modules of other distributions
@@ -318,7 +318,7 @@ def test_nothing_heavy_is_imported() -> None:
         "from tokbench.workflow.fingerprint import fingerprint\n"
         "names = ['tokbench.models.byte_lm.train', 'tokbench.models.byte_lm.score',\n"
         "         'tokbench.models.pretraining.train',\n"
-        "         'tokbench.models.pretraining.pack', 'tokbench.models.evaluation.evaluate', 'tokbench.tokenizer']\n"
+        "         'tokbench.models.pretraining.pack', 'tokbench.evaluation.evaluate', 'tokbench.tokenizer']\n"
         "assert len({fingerprint(name) for name in names}) == len(names)\n"
         "heavy = {'torch', 'transformers', 'llmfoundry', 'composer', 'lm_eval', 'datasets', 'snakemake'}\n"
         "assert heavy.isdisjoint(sys.modules), heavy & set(sys.modules)\n"

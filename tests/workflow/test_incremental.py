@@ -291,7 +291,7 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
         finished.edited("rules/construction.smk", "extend_on_retry(240)", "extend_on_retry(300)"),
         finished.edited("rules/construction.smk", "threads: 1", "threads: 2"),
         finished.edited("rules/pretraining.smk", '"pretrain ', '"train '),
-        finished.edited("src/tokbench/models/evaluation/suites.yaml", "\n", "\n# Another suite.\n"),
+        finished.edited("src/tokbench/evaluation/suites.yaml", "\n", "\n# Another suite.\n"),
     ):
         assert plan(finished) == set()
 

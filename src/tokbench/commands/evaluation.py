@@ -67,7 +67,7 @@ def make_tasks_command(recipe: str, examples: str, output: str, shards: tuple[st
     """Make lm-eval tasks from corpus SHARDS."""
     from tokbench.commands.recipes import mapping_of, recipe_options
     from tokbench.corpus.documents import read_documents
-    from tokbench.models.evaluation.offline_tasks import PromptExamples, TaskOptions, make_tasks
+    from tokbench.evaluation.offline_tasks import PromptExamples, TaskOptions, make_tasks
     from tokbench.options import validated
 
     options = recipe_options(recipe, TaskOptions, {})
@@ -84,8 +84,8 @@ def make_tasks_command(recipe: str, examples: str, output: str, shards: tuple[st
 def import_tasks_command(recipe: str, path: str | None, output: str) -> None:
     """Make lm-eval tasks from the question files of a local suite."""
     from tokbench.commands.recipes import recipe_options
-    from tokbench.models.evaluation.local_tasks import write_local_tasks
-    from tokbench.models.evaluation.suites import SuiteOptions, named_suites
+    from tokbench.evaluation.local_tasks import write_local_tasks
+    from tokbench.evaluation.suites import SuiteOptions, named_suites
 
     suite = recipe_options(recipe, SuiteOptions, named_suites())
     if suite.source != "local":
@@ -107,9 +107,9 @@ def import_tasks_command(recipe: str, path: str | None, output: str) -> None:
 def fetch_tasks_command(recipe: str, output: str) -> None:
     """Fetch the data sets of a suite from the Hugging Face hub. Evaluation then needs no network."""
     from tokbench.commands.recipes import recipe_options
+    from tokbench.evaluation.load_tasks import fetch_tasks, unpinned_line
+    from tokbench.evaluation.suites import SuiteOptions, named_suites
     from tokbench.io.json import read_json
-    from tokbench.models.evaluation.load_tasks import fetch_tasks, unpinned_line
-    from tokbench.models.evaluation.suites import SuiteOptions, named_suites
 
     suite = recipe_options(recipe, SuiteOptions, named_suites())
     for name in fetch_tasks(suite, Path(output)):
@@ -164,12 +164,12 @@ def evaluate_command(
     """
     from tokbench.commands.recipes import recipe_options
     from tokbench.corpus.documents import read_documents
-    from tokbench.models.evaluation.suites import SuiteOptions, named_suites
+    from tokbench.evaluation.suites import SuiteOptions, named_suites
 
     log_to_stderr()
     if megabytes is not None:
         check_evaluation(Path(model), shards, batch_size, device, megabytes)
-    from tokbench.models.evaluation.evaluate import evaluate
+    from tokbench.evaluation.evaluate import evaluate
 
     evaluate(
         model,
@@ -229,7 +229,7 @@ def score_tokens_command(
     starts.
     """
     from tokbench.corpus.documents import read_documents
-    from tokbench.models.evaluation.token_scores import score_tokens
+    from tokbench.evaluation.token_scores import score_tokens
 
     log_to_stderr()
     if megabytes is not None:

@@ -19,9 +19,9 @@ from tokbench.config.measures import RANKED
 from tokbench.config.sections import Size
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError, unknown_names
+from tokbench.evaluation.local_tasks import task_files
+from tokbench.evaluation.offline_tasks import examples_of
 from tokbench.io.paths import folder_mistakes, path_mistakes
-from tokbench.models.evaluation.local_tasks import task_files
-from tokbench.models.evaluation.offline_tasks import examples_of
 
 
 def check(experiment: Experiment) -> list[str]:

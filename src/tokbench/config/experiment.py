@@ -30,10 +30,10 @@ from tokbench.config.sections import (
 from tokbench.config.short_forms import Preset
 from tokbench.construction import constructions
 from tokbench.corpus.parallel import ParallelCorpus
+from tokbench.evaluation.offline_tasks import TaskOptions
+from tokbench.evaluation.suites import SuiteOptions, named_suites
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.models.byte_lm.options import AnyByteLm
-from tokbench.models.evaluation.offline_tasks import TaskOptions
-from tokbench.models.evaluation.suites import SuiteOptions, named_suites
 from tokbench.models.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.models.pretraining.options import AnyModel
 from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS

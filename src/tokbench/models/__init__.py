@@ -1,2 +1,1 @@
-"""Models: byte-level language models, language models pretrained with llm-foundry and evaluated with lm-eval, and
-translation models."""
+"""Models: byte-level language models, language models pretrained with llm-foundry, and translation models."""

@@ -12,7 +12,7 @@ the log-likelihoods of the choices:
   scored by length (``acc_norm``), each log-likelihood is first divided by the bytes of its choice.
 
 Log-likelihoods are given the context's text, not its tokens, also for choices whose tokens straddle the end of the
-context (see ``tokbench.models.evaluation.coverings``). Bytes do not depend on the tokenizer. So both measures are
+context (see ``tokbench.evaluation.coverings``). Bytes do not depend on the tokenizer. So both measures are
 comparable between tokenizers.
 """
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size, TranslationRuns
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.local_tasks import task_files
-from tokbench.models.evaluation.offline_tasks import examples_of
-from tokbench.models.evaluation.suites import SuiteOptions
+from tokbench.evaluation.local_tasks import task_files
+from tokbench.evaluation.offline_tasks import examples_of
+from tokbench.evaluation.suites import SuiteOptions
 from tokbench.models.memory import (
     ON_GPU,
     documents_memory,

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tokbench.corpus.documents import Document
+from tokbench.evaluation.suites import SuiteOptions
 from tokbench.io.atomic import reject_altered
 from tokbench.io.identity import made_from, model_digest
 from tokbench.io.json import write_result
-from tokbench.models.evaluation.suites import SuiteOptions
 from tokbench.tokenizer import Tokenizer
 
 

@@ -5,7 +5,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
 
-STAND_INS = {"tokbench.models.pretraining.train": "untrained.py", "tokbench.models.evaluation.evaluate": "guessed.py"}
+STAND_INS = {"tokbench.models.pretraining.train": "untrained.py", "tokbench.evaluation.evaluate": "guessed.py"}
 
 
 class Finder:

@@ -19,9 +19,9 @@ from pydantic import ValidationError
 import tokbench
 from tests.support.fake_results import DOCUMENTS, requests_of, tiny_mpt
 from tokbench.corpus.documents import Document
+from tokbench.evaluation.other_segmentations import NO_TEXT, NORMALIZED, OtherSegmentation, why_none
+from tokbench.evaluation.suites import SuiteOptions, named_suite
 from tokbench.io.json import read_result, write_result
-from tokbench.models.evaluation.other_segmentations import NO_TEXT, NORMALIZED, OtherSegmentation, why_none
-from tokbench.models.evaluation.suites import SuiteOptions, named_suite
 from tokbench.reference import other_segmentations as twin
 from tokbench.reference.segmentation import every_segmentation
 from tokbench.statistics.segmentations import compare_segmentation_losses, segmentation_losses
@@ -176,8 +176,8 @@ QUESTIONS = [
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_of_questions(torch: ModuleType, tmp_path: Path, kind: str) -> None:
     """A score is the log-probability of the choice's tokens after those of the context."""
-    from tokbench.models.evaluation.resegmented import ResegmentedLM
-    from tokbench.models.evaluation.scoring import ScoringLM
+    from tokbench.evaluation.resegmented import ResegmentedLM
+    from tokbench.evaluation.scoring import ScoringLM
 
     model, reference, other = tiny_mpt(torch, 8), tiny_mpt(torch), OtherSegmentation(PLAIN, kind)
 
@@ -220,9 +220,9 @@ def test_bits_of_a_model_of_known_probabilities(torch: ModuleType, tmp_path: Pat
     """The model expects each byte with probability 2**-9, and each longer token with 2**-6."""
     from types import SimpleNamespace
 
-    from tokbench.models.evaluation.bits_per_byte import ByteWindows, bits_per_byte
-    from tokbench.models.evaluation.resegmented import measure_resegmented
-    from tokbench.models.evaluation.scoring import ScoringLM
+    from tokbench.evaluation.bits_per_byte import ByteWindows, bits_per_byte
+    from tokbench.evaluation.resegmented import measure_resegmented
+    from tokbench.evaluation.scoring import ScoringLM
 
     bits = [9.0 if len(token) == 1 else 6.0 for token in PLAIN.vocabulary.tokens]
     logs = torch.tensor([*[-math.log(2) * one for one in bits], math.log(0.5 - len(TOKENS) / 64)])
@@ -268,7 +268,7 @@ def test_bits_of_a_model_of_known_probabilities(torch: ModuleType, tmp_path: Pat
 
 
 def test_evaluation_with_other_segmentations(torch: ModuleType, offline_tasks: Path, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate
+    from tokbench.evaluation.evaluate import evaluate
 
     tokenizer = Tokenizer(Vocabulary((*BYTES, b" the", b" ri", b"er", b"in")), "gpt2", "greedy", name="mine")
     tokenizer.save(tmp_path / "tokenizer")

@@ -28,8 +28,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.models.evaluation.coverings import Ids, Spellings, log_sum
-from tokbench.models.evaluation.segmentations import Next, excerpts, interval_per_byte
+from tokbench.evaluation.coverings import Ids, Spellings, log_sum
+from tokbench.evaluation.segmentations import Next, excerpts, interval_per_byte
 
 BYTES = 256
 
@@ -245,7 +245,7 @@ def summed_bits(
     Args:
         spellings: the vocabulary.
         encode: function from bytes to ids.
-        documents: texts, see :func:`tokbench.models.evaluation.segmentations.excerpts`.
+        documents: texts, see :func:`tokbench.evaluation.segmentations.excerpts`.
         after: the model.
         width: largest number of sequences that are followed.
         longest: largest number of bytes of an excerpt.

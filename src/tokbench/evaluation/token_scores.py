@@ -26,7 +26,7 @@ from tokbench.io.json import write_result
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from tokbench.models.evaluation.bits_per_byte import Window, WindowCutter
+    from tokbench.evaluation.bits_per_byte import Window, WindowCutter
     from tokbench.tokenizer import Tokenizer
 
 DECIMALS = 6
@@ -225,7 +225,7 @@ def score_tokens(
     import torch
     from transformers import AutoModelForCausalLM
 
-    from tokbench.models.evaluation.bits_per_byte import TokenWindows, window_surprisals
+    from tokbench.evaluation.bits_per_byte import TokenWindows, window_surprisals
     from tokbench.tokenizer import Tokenizer
     from tokbench.tokenizer.encoder import before
 

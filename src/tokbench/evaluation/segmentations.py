@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.models.evaluation.coverings import Ids, Spellings, log_sum
+from tokbench.evaluation.coverings import Ids, Spellings, log_sum
 from tokbench.statistics.estimate import ratio
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokbench.models.evaluation.byte_beam import ByteBeam, summed_bits, summed_nats
-from tokbench.models.evaluation.coverings import Ids, Spellings
-from tokbench.models.evaluation.segmentations import Next
+from tokbench.evaluation.byte_beam import ByteBeam, summed_bits, summed_nats
+from tokbench.evaluation.coverings import Ids, Spellings
+from tokbench.evaluation.segmentations import Next
 
 TOKENS = [b"a", b"b", b" ", b"ab", b"ba", b"aba", b"", b" a", b"b b", b"ab"]
 """Two tokens have the same bytes, and one has none."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.models.evaluation.suites import PerturbedQuestions
+from tokbench.evaluation.suites import PerturbedQuestions
 from tokbench.robustness.perturbations import Edit, edits, perturbed
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import tokbench
 from tests.support.fake_results import tiny_mpt
 from tokbench.config.measures import RANKED
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.token_scores import TokenScores, ranked_tokens, score_occurrences, score_tokens
 from tokbench.io.json import read_result
-from tokbench.models.evaluation.token_scores import TokenScores, ranked_tokens, score_occurrences, score_tokens
 from tokbench.tabulation.token_scores import token_scores_table
 from tokbench.tokenizer import Tokenizer
 
@@ -116,7 +116,7 @@ def members(shorter: Tokenizer, longer: Tokenizer) -> np.ndarray:
 @settings(max_examples=6)
 @given(st.lists(st.integers(0, len(TEXT) - 400), min_size=1, max_size=3), st.integers(2, 9))
 def test_scores_against_spans(method: str, places: list[int], window: int) -> None:
-    from tokbench.models.evaluation.bits_per_byte import TokenWindows
+    from tokbench.evaluation.bits_per_byte import TokenWindows
 
     shorter, longer = (built(method, size) for size in SIZES)
     documents = [TEXT[place : place + 300].encode() for place in places] + [b""]
@@ -133,7 +133,7 @@ def test_scores_against_spans(method: str, places: list[int], window: int) -> No
 @pytest.mark.parametrize(("method", "most"), [("bpe", 0.0), ("greedtok", 0.0), ("picky_bpe", 0.05), ("wordpiece", 0.2)])
 def test_share_of_occurrences_that_are_not_scored(method: str, most: float) -> None:
     """Longer vocabularies of BPE and GreedTok only join tokens, so every occurrence is scored."""
-    from tokbench.models.evaluation.bits_per_byte import TokenWindows
+    from tokbench.evaluation.bits_per_byte import TokenWindows
 
     shorter, longer = (built(method, size) for size in SIZES)
     cut = TokenWindows(64, 32)

@@ -32,17 +32,17 @@ from tests.support.fake_results import (
 )
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.coverings import Spellings
+from tokbench.evaluation.local_tasks import write_local_tasks
+from tokbench.evaluation.offline_tasks import make_tasks
+from tokbench.evaluation.segmentations import Ids, Next, interval_per_byte, lost_nats, one_segmentation
+from tokbench.evaluation.suites import LocalTask, SuiteOptions, named_suite, named_suites
 from tokbench.io.json import read_result
-from tokbench.models.evaluation.coverings import Spellings
-from tokbench.models.evaluation.local_tasks import write_local_tasks
-from tokbench.models.evaluation.offline_tasks import make_tasks
-from tokbench.models.evaluation.segmentations import Ids, Next, interval_per_byte, lost_nats, one_segmentation
-from tokbench.models.evaluation.suites import LocalTask, SuiteOptions, named_suite, named_suites
 from tokbench.statistics.estimate import ratio
 
 
 def test_an_oracle_is_always_right_and_a_guesser_by_chance(torch: ModuleType, offline_tasks: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     text = spaced(DOCUMENTS)
     suite = SuiteOptions(tasks=OFFLINE, num_fewshot=2)
@@ -69,7 +69,7 @@ def test_an_oracle_is_always_right_and_a_guesser_by_chance(torch: ModuleType, of
 
 
 def test_bytes_are_those_after_the_text_of_the_context(torch: ModuleType) -> None:
-    from tokbench.models.evaluation.evaluate import _scored_bytes
+    from tokbench.evaluation.evaluate import _scored_bytes
 
     for context, choice, scored in (
         ("the", " road", " road"), ("the ", "road", " road"), ("the\n\n", " é", "\n\n é"), ("", " road", " road"),
@@ -79,7 +79,7 @@ def test_bytes_are_those_after_the_text_of_the_context(torch: ModuleType) -> Non
 
 
 def test_limits_and_mistakes_of_a_suite(torch: ModuleType, offline_tasks: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     one = stub(lambda context, choice: 0.0)
     suite = SuiteOptions(tasks=OFFLINE[:2], limit=10, overrides={"last_word": {"limit": 5}})  # type: ignore[dict-item]
@@ -94,7 +94,7 @@ def test_limits_and_mistakes_of_a_suite(torch: ModuleType, offline_tasks: Path) 
 
 
 def test_no_question_is_its_own_example(torch: ModuleType, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     make_tasks([(0, prose(5, paragraphs=1))], tmp_path / "tasks", SMALL.model_copy(update={"fewshot_pool": 0}))
     asked = len(rows(tmp_path / "tasks" / "last_word.test.jsonl"))
@@ -109,9 +109,9 @@ def test_no_question_is_its_own_example(torch: ModuleType, tmp_path: Path) -> No
 
 
 def test_schemas_scored_by_their_endings_and_texts_without_choices(torch: ModuleType, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.coverings import Spellings
-    from tokbench.models.evaluation.evaluate import evaluate_suite
-    from tokbench.models.evaluation.scoring import ScoringLM
+    from tokbench.evaluation.coverings import Spellings
+    from tokbench.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.scoring import ScoringLM
 
     ending = {"context_options": ["The house", "The stone"], "continuation": "was here", "gold": 1}
     (tmp_path / "ending.jsonl").write_text(json.dumps(ending) + "\n")
@@ -149,7 +149,7 @@ def test_evaluate_writes_the_same_file_twice(
     torch: ModuleType, offline_tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tokbench.adapters.transformers import TokbenchTokenizer
-    from tokbench.models.evaluation.evaluate import evaluate
+    from tokbench.evaluation.evaluate import evaluate
 
     adapter = toy_adapter()
     monkeypatch.setattr(TokbenchTokenizer, "from_folder", lambda folder: adapter)
@@ -197,7 +197,7 @@ def test_evaluate_writes_the_same_file_twice(
 
 
 def test_a_device_that_is_not_there(torch: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate
+    from tokbench.evaluation.evaluate import evaluate
 
     (tmp_path / "config.json").write_text("{}")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -246,7 +246,7 @@ def test_revisions_are_asked_for_and_told(torch: ModuleType, tmp_path: Path, mon
     import datasets
     from lm_eval.tasks import TaskManager
 
-    from tokbench.models.evaluation.load_tasks import pinned, revision, unpinned_line
+    from tokbench.evaluation.load_tasks import pinned, revision, unpinned_line
 
     asked = []
 
@@ -358,7 +358,7 @@ def test_one_document_has_no_interval_and_equal_ones_have_none() -> None:
 def test_a_causal_model_is_asked_after_the_start() -> None:
     torch = pytest.importorskip("torch")
     from tests.support.fake_results import tiny_mpt
-    from tokbench.models.evaluation.segmentations import next_after
+    from tokbench.evaluation.segmentations import next_after
 
     model = tiny_mpt(torch)
     found = next_after(model, 300, "cpu")([(), (5, 6, 7), (9,)])

@@ -20,10 +20,10 @@ from typing import Any, Literal, NamedTuple
 import yaml
 
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.suites import LocalTask, SuiteOptions
 from tokbench.io.atomic import atomic_folder
 from tokbench.io.json import parse_json
 from tokbench.io.text_files import read_whole
-from tokbench.models.evaluation.suites import LocalTask, SuiteOptions
 
 Shape = Literal["choices", "schemas", "completions"]
 Row = dict[str, Any]

@@ -25,7 +25,7 @@ from tests.support.fake_results import (
     toy_adapter,
 )
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.offline_tasks import (
+from tokbench.evaluation.offline_tasks import (
     Paragraph,
     TaskOptions,
     continuation,
@@ -39,8 +39,8 @@ from tokbench.models.evaluation.offline_tasks import (
 
 def scoring(model, adapter, encode, window: int, start_token: str = "every_context"):
     """A language model that scores with an adapter's tokens."""
-    from tokbench.models.evaluation.coverings import Spellings
-    from tokbench.models.evaluation.scoring import ScoringLM
+    from tokbench.evaluation.coverings import Spellings
+    from tokbench.evaluation.scoring import ScoringLM
 
     spellings = Spellings(adapter.tokenizer.vocabulary.tokens)
     return ScoringLM(
@@ -142,7 +142,7 @@ def test_scores_of_a_model_with_and_without_room(torch: ModuleType, max_seq_len:
 
 def test_where_no_bytes_are_known_choices_are_ordered_as_where_they_are(torch: ModuleType) -> None:
     """All choices of a question have one cut, so that they differ by what the probability of the context divides by."""
-    from tokbench.models.evaluation.scoring import ScoringLM
+    from tokbench.evaluation.scoring import ScoringLM
 
     adapter = toy_adapter()
 
@@ -230,7 +230,7 @@ def test_of_several_draws_scores_are_means(torch: ModuleType) -> None:
 
 
 def test_tokenizers_that_draw_are_drawn_anew() -> None:
-    from tokbench.models.evaluation.coverings import DRAWS, drawn_anew
+    from tokbench.evaluation.coverings import DRAWS, drawn_anew
     from tokbench.segmentation import segmentations
     from tokbench.tokenizer import Tokenizer
     from tokbench.vocabulary import Vocabulary

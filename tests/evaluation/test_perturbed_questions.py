@@ -13,9 +13,9 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.fake_results import requests_of, rows, stub, tiny_mpt, toy_adapter
+from tokbench.evaluation.local_tasks import write_local_tasks
+from tokbench.evaluation.suites import LocalTask, PerturbedQuestions, SuiteOptions
 from tokbench.io.json import write_result
-from tokbench.models.evaluation.local_tasks import write_local_tasks
-from tokbench.models.evaluation.suites import LocalTask, PerturbedQuestions, SuiteOptions
 from tokbench.robustness.perturbations import KINDS, Edit, perturbed, restored
 from tokbench.statistics.perturbed_answers import perturbed_measure_table
 from tokbench.tabulation.answer_measures import PERTURBED, perturbed_answer_table
@@ -50,7 +50,7 @@ def made(folder: Path, perturbed: dict[str, Any] | None = None, **options: Any) 
 
 
 def test_only_the_text_of_the_question_changes(torch: ModuleType, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     suite = made(tmp_path, EVERY, num_fewshot=1, tasks=("query",))
     asked: list[tuple[str, str]] = []
@@ -67,7 +67,7 @@ def test_only_the_text_of_the_question_changes(torch: ModuleType, tmp_path: Path
 
 
 def test_schemas_change_in_their_common_words(torch: ModuleType, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     suite = made(tmp_path, EVERY, tasks=("schema", "completion"))
     asked: list[tuple[str, str]] = []
@@ -90,7 +90,7 @@ def test_schemas_change_in_their_common_words(torch: ModuleType, tmp_path: Path)
 
 
 def test_the_edits_restore_the_question(torch: ModuleType, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     suite = made(tmp_path, {"rate": 0.5, "seed": 3}, tasks=("query",))
     contexts: dict[str, None] = {}
@@ -114,7 +114,7 @@ def test_the_edits_restore_the_question(torch: ModuleType, tmp_path: Path) -> No
 
 
 def test_every_tokenizer_reads_the_same_text_and_runs_agree(torch: ModuleType, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     suite = made(tmp_path, {"rate": 0.5}, tasks=("query",))
     read: list[list[tuple[str, str]]] = []
@@ -136,8 +136,8 @@ def test_every_tokenizer_reads_the_same_text_and_runs_agree(torch: ModuleType, t
 def test_a_task_without_text_is_left_out_with_a_reason(
     torch: ModuleType, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
-    from tokbench.models.evaluation.perturbed_questions import NOT_PLAIN, perturbed_outcomes
+    from tokbench.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.perturbed_questions import NOT_PLAIN, perturbed_outcomes
 
     suite = made(tmp_path, {}, tasks=("pair",))
     task = evaluate_suite(stub(lambda context, choice: 0.0), suite, tmp_path / "tasks")["tasks"]["pair"]
@@ -158,7 +158,7 @@ def test_a_task_without_text_is_left_out_with_a_reason(
 
 
 def test_without_the_key_nothing_changes(torch: ModuleType, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     plain, asked = made(tmp_path), made(tmp_path, EVERY)
     assert "perturbed" not in plain.model_dump(mode="json")
@@ -179,9 +179,9 @@ def test_without_the_key_nothing_changes(torch: ModuleType, tmp_path: Path) -> N
 
 def test_scores_and_table_of_a_known_model(torch: ModuleType, tmp_path: Path) -> None:
     """A language model scores perturbed questions as it scores any other, and the table pairs them."""
-    from tokbench.models.evaluation.coverings import Spellings
-    from tokbench.models.evaluation.evaluate import evaluate_suite
-    from tokbench.models.evaluation.scoring import ScoringLM
+    from tokbench.evaluation.coverings import Spellings
+    from tokbench.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.scoring import ScoringLM
 
     suite = made(tmp_path, EVERY, tasks=("query",))
     model, adapter = tiny_mpt(torch), toy_adapter()

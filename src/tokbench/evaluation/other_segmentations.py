@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokbench.models.evaluation.coverings import EncodedChoices, Ids
+from tokbench.evaluation.coverings import EncodedChoices, Ids
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import as_bytes
 

@@ -16,8 +16,8 @@ from tests.support.external_tokenizers import DATA, needs
 from tests.support.fake_results import rows, stub
 from tokbench.config.load import validate
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.local_tasks import FORMS, read_minimal_pairs, task_files, write_local_tasks
-from tokbench.models.evaluation.suites import LocalTask, SuiteOptions, local_tasks, named_suite, named_suites
+from tokbench.evaluation.local_tasks import FORMS, read_minimal_pairs, task_files, write_local_tasks
+from tokbench.evaluation.suites import LocalTask, SuiteOptions, local_tasks, named_suite, named_suites
 from tokbench.workflow.models import Suites
 
 QUESTIONS = DATA / "multiple_choice"
@@ -188,7 +188,7 @@ def test_good_sentences_stand_first_and_second_by_turns() -> None:
 
 
 def test_lm_eval_asks_what_the_files_say(torch: ModuleType, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     suite = own(tmp_path)
     write_local_tasks(suite, tmp_path / "tasks")
@@ -213,7 +213,7 @@ def test_lm_eval_asks_what_the_files_say(torch: ModuleType, tmp_path: Path) -> N
 
 
 def test_examples_come_from_their_own_file(torch: ModuleType, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate_suite
+    from tokbench.evaluation.evaluate import evaluate_suite
 
     (tmp_path / "dev.csv").write_text("First?,a,b,c,d,B\nSecond?,a,b,c,d,C\n")
     (tmp_path / "test.csv").write_text(FILES["mmlu"])

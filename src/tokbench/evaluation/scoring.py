@@ -15,7 +15,7 @@ from lm_eval.models.huggingface import HFLM
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.coverings import (
+from tokbench.evaluation.coverings import (
     Coverings,
     Encode,
     EncodedChoices,
@@ -30,7 +30,7 @@ from tokbench.models.evaluation.coverings import (
     log_probability,
     log_sum,
 )
-from tokbench.models.evaluation.suites import StartToken
+from tokbench.evaluation.suites import StartToken
 
 Request = tuple[tuple[str, str], list[int], list[int]]
 READ = 64
@@ -64,7 +64,7 @@ class Boundary:
 
 
 class ScoringLM(HFLM):
-    """Language model with log-likelihoods of choices as defined in :mod:`tokbench.models.evaluation.coverings`.
+    """Language model with log-likelihoods of choices as defined in :mod:`tokbench.evaluation.coverings`.
 
     By default the start token is read only where a first token would have no context, as in lm-eval's own model: if the
     context is empty. So it is if a choice straddles and no token of the context is known.
@@ -103,7 +103,7 @@ class ScoringLM(HFLM):
             window: largest number of tokens that the model reads at a time.
             batch_size: sequences per batch, up to the length of the window. Batches of longer ones are smaller.
             start_token: contexts that the start token precedes, see
-                :attr:`tokbench.models.evaluation.suites.SuiteOptions.start_token`. Default: ``empty_context``.
+                :attr:`tokbench.evaluation.suites.SuiteOptions.start_token`. Default: ``empty_context``.
             settled: function that returns the last position of a text at which a token ends for every continuation, see
                 :meth:`tokbench.tokenizer.Tokenizer.last_cut`. Default: always 0.
             draws: for a stochastic tokenizer, ``encode`` with other seeds. Default: none.
@@ -127,7 +127,7 @@ class ScoringLM(HFLM):
         self.truncated_documents: dict[str, set[int]] = defaultdict(set)
 
     def encode_choices(self, context: str, choices: Sequence[str]) -> EncodedChoices:
-        """Encode the choices after one context, see :func:`tokbench.models.evaluation.coverings.encode_choices`."""
+        """Encode the choices after one context, see :func:`tokbench.evaluation.coverings.encode_choices`."""
         return encode_choices(self.encode, context, choices)
 
     def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = True) -> list[tuple[float, bool]]:

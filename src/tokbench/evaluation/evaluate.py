@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.errors import TokbenchError, shortened
+from tokbench.evaluation.load_tasks import load_tasks, revision
+from tokbench.evaluation.suites import SuiteOptions
 from tokbench.io.atomic import reject_altered
 from tokbench.io.identity import Maker, TextDigest, made_from, model_digest, require_model
 from tokbench.io.json import write_result
 from tokbench.io.text_files import first_line
-from tokbench.models.evaluation.load_tasks import load_tasks, revision
-from tokbench.models.evaluation.suites import SuiteOptions
 from tokbench.tokenizer.encoder import before
 from tokbench.tokenizer.folder import OWN
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lm_eval.api.task import Task
 
     from tokbench.corpus.documents import Document
-    from tokbench.models.evaluation.bits_per_byte import MeasuredBits
+    from tokbench.evaluation.bits_per_byte import MeasuredBits
     from tokbench.tokenizer import Tokenizer
 
 
@@ -205,7 +205,7 @@ def evaluate(
       deviation / sqrt(n), as in lm-eval), and ``n``;
     - ``choices`` (of all questions), ``random_baseline``, and ``num_fewshot`` as used;
     - ``straddling`` (choices where the context's own tokens are not a prefix, see
-      :mod:`tokbench.models.evaluation.coverings`), ``straddling_documents`` and ``truncated_documents`` (numbers of
+      :mod:`tokbench.evaluation.coverings`), ``straddling_documents`` and ``truncated_documents`` (numbers of
       questions);
     - ``documents``: for each question its number, the log-likelihood (nats) of each choice, and its length in
       characters, in bytes (of the scored text, with the white space before the choice) and in tokens (including
@@ -213,7 +213,7 @@ def evaluate(
       suites also file, record and group; for offline suites also ``source_document``, the position of the question's
       document in its source;
     - ``perturbed``, if the suite requests it: see
-      :func:`tokbench.models.evaluation.perturbed_questions.perturbed_outcomes`.
+      :func:`tokbench.evaluation.perturbed_questions.perturbed_outcomes`.
 
     ``texts`` contains the suite's texts in bits per byte. ``bits_per_byte`` is null without documents.
     ``bits_per_byte_of`` has its totals and documents, with their numbers in the source and their languages, and
@@ -222,7 +222,7 @@ def evaluate(
     one segmentation, and ``summed_bits`` are bits per byte summed over the segmentations of a beam. These three are
     null for a tokenizer of another library, because the bytes of its tokens are unknown. ``other_segmentations`` has
     documents and questions in other segmentations, if the suite requests them, see
-    :func:`tokbench.models.evaluation.resegmented.measure_resegmented`.
+    :func:`tokbench.evaluation.resegmented.measure_resegmented`.
     Everything but ``manifest`` is equal from run to run.
 
     Args:
@@ -235,7 +235,7 @@ def evaluate(
         names: names of this result in tables (model, variant, size), recorded in the file. The size ``own`` is recorded
             as that of the tokenizer. Default: None.
         hub_cache: for a suite of the hub, the folder filled by
-            :func:`tokbench.models.evaluation.load_tasks.fetch_tasks`. The hub is not accessed. Default: None.
+            :func:`tokbench.evaluation.load_tasks.fetch_tasks`. The hub is not accessed. Default: None.
         batch_size: sequences per batch. Default: 16.
         device: a torch device, or ``auto`` for a GPU if there is one. Default: ``cpu``.
         limit: use only this number of questions of each task, in addition to the suite's limits; for trials. Default:
@@ -261,12 +261,12 @@ def evaluate(
     from transformers import AutoModelForCausalLM
 
     from tokbench.adapters.transformers import adapter_of
-    from tokbench.models.evaluation.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
-    from tokbench.models.evaluation.byte_beam import summed_bits
-    from tokbench.models.evaluation.coverings import Spellings, drawn_anew
-    from tokbench.models.evaluation.resegmented import measure_resegmented
-    from tokbench.models.evaluation.scoring import ScoringLM
-    from tokbench.models.evaluation.segmentations import EXCERPT, next_after, one_segmentation
+    from tokbench.evaluation.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
+    from tokbench.evaluation.byte_beam import summed_bits
+    from tokbench.evaluation.coverings import Spellings, drawn_anew
+    from tokbench.evaluation.resegmented import measure_resegmented
+    from tokbench.evaluation.scoring import ScoringLM
+    from tokbench.evaluation.segmentations import EXCERPT, next_after, one_segmentation
 
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -419,7 +419,7 @@ def evaluate_suite(
     """
     from lm_eval.evaluator import evaluate as run
 
-    from tokbench.models.evaluation.perturbed_questions import perturbed_outcomes
+    from tokbench.evaluation.perturbed_questions import perturbed_outcomes
 
     with tempfile.TemporaryDirectory(prefix="tokbench-datasets-") as cache:
         results: dict[str, Any] = {}

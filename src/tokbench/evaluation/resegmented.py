@@ -1,6 +1,6 @@
 """Documents and questions read in other segmentations, next to the same ones in the tokenizer's own segmentation.
 
-Documents are read in the windows of :class:`tokbench.models.evaluation.bits_per_byte.ByteWindows`, so that the bits of
+Documents are read in the windows of :class:`tokbench.evaluation.bits_per_byte.ByteWindows`, so that the bits of
 the same bytes are compared, with equal bytes of context. Questions are asked with context and choices segmented
 otherwise. A text without a token that differs is left out and counted.
 """
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lm_eval.api.instance import Instance
 
-from tokbench.models.evaluation.bits_per_byte import MeasuredBits, WindowCutter
-from tokbench.models.evaluation.coverings import EncodedChoices
-from tokbench.models.evaluation.other_segmentations import NO_TEXT, OtherSegmentation, why_none
-from tokbench.models.evaluation.scoring import ScoringLM
+from tokbench.evaluation.bits_per_byte import MeasuredBits, WindowCutter
+from tokbench.evaluation.coverings import EncodedChoices
+from tokbench.evaluation.other_segmentations import NO_TEXT, OtherSegmentation, why_none
+from tokbench.evaluation.scoring import ScoringLM
 
 if TYPE_CHECKING:
     from tokbench.corpus.documents import Document
@@ -95,12 +95,12 @@ def measure_resegmented(
 
     Args:
         tokenizer: the tokenizer.
-        kinds: kinds of segmentations, see :class:`tokbench.models.evaluation.other_segmentations.OtherSegmentation`.
+        kinds: kinds of segmentations, see :class:`tokbench.evaluation.other_segmentations.OtherSegmentation`.
         seed: seed of random segmentations.
         lm: the model with the tokenizer's own segmentation.
-        ask: function that asks a model every question, see :func:`tokbench.models.evaluation.evaluate.evaluate_suite`.
+        ask: function that asks a model every question, see :func:`tokbench.evaluation.evaluate.evaluate_suite`.
         documents: texts for bits per byte; none if they are not measured.
-        measure: :func:`tokbench.models.evaluation.bits_per_byte.bits_per_byte` of the model.
+        measure: :func:`tokbench.evaluation.bits_per_byte.bits_per_byte` of the model.
         equal_context: windows by bytes, and the documents' bits in these with the tokenizer's own tokens. None if they
             are not measured.
 
@@ -108,7 +108,7 @@ def measure_resegmented(
         By kind: ``reason`` (why nothing is measured, null if something is), ``documents`` (for each document with a
         different token its number, language, bytes, and bits and tokens in both segmentations, ``own_bits`` and
         ``own_tokens`` being the tokenizer's), ``documents_left_out``, and ``tasks`` in the form of
-        :func:`tokbench.models.evaluation.evaluate.evaluate`, where ``documents`` are the questions with a different
+        :func:`tokbench.evaluation.evaluate.evaluate`, where ``documents`` are the questions with a different
         token, ``left_out`` counts the others, and ``longer_documents`` those longer than the model's window.
     """
     found: dict[str, dict[str, Any]] = {}

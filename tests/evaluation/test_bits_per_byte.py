@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import tokbench
 from tests.support.fake_results import tiny_mpt, toy_adapter
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.coverings import (
+from tokbench.evaluation.coverings import (
     Spellings,
     common_prefix,
     coverings,
@@ -32,7 +32,7 @@ from tokbench.tokenizer import Tokenizer
 
 @given(length=st.integers(0, 30), window=st.integers(1, 9), data=st.data())
 def test_windows_predict_every_token_once(torch: ModuleType, length: int, window: int, data: st.DataObject) -> None:
-    from tokbench.models.evaluation.bits_per_byte import TokenWindows
+    from tokbench.evaluation.bits_per_byte import TokenWindows
 
     stride = data.draw(st.integers(1, window))
     sequence = list(range(100, 101 + length))
@@ -47,7 +47,7 @@ def test_windows_predict_every_token_once(torch: ModuleType, length: int, window
 @given(st.lists(st.integers(1, 9), max_size=40), st.integers(1, 12))
 def test_windows_of_bytes(torch: ModuleType, sizes: list[int], span: int) -> None:
     """Every token once; of what stands before it at least ``span`` bytes are seen, or all, and less than twice that."""
-    from tokbench.models.evaluation.bits_per_byte import ByteWindows
+    from tokbench.evaluation.bits_per_byte import ByteWindows
 
     sequence = [0, *range(1, len(sizes) + 1)]
     starts = [sum(sizes[:place]) for place in range(len(sizes))]
@@ -67,7 +67,7 @@ def test_windows_of_bytes(torch: ModuleType, sizes: list[int], span: int) -> Non
 
 
 def test_bits_per_byte_against_one_pass(torch: ModuleType) -> None:
-    from tokbench.models.evaluation.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
+    from tokbench.evaluation.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
 
     model, adapter = tiny_mpt(torch), toy_adapter()
     documents = [b"the time in the road \xff", b"", b"winter over her window"]
@@ -118,10 +118,10 @@ def test_texts_are_measured_as_lm_eval_does(torch: ModuleType, tmp_path: Path) -
     from lm_eval.api.instance import Instance
     from lm_eval.tasks import TaskManager
 
-    from tokbench.models.evaluation.bits_per_byte import TokenWindows, bits_per_byte
-    from tokbench.models.evaluation.coverings import Spellings
-    from tokbench.models.evaluation.evaluate import measure_text
-    from tokbench.models.evaluation.scoring import ScoringLM
+    from tokbench.evaluation.bits_per_byte import TokenWindows, bits_per_byte
+    from tokbench.evaluation.coverings import Spellings
+    from tokbench.evaluation.evaluate import measure_text
+    from tokbench.evaluation.scoring import ScoringLM
 
     pages = ["the time in the road", "winter over her window , here"]
     (tmp_path / "pages.jsonl").write_text("".join(json.dumps({"page": page}) + "\n" for page in pages))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import TokbenchError, nearest, unknown
+from tokbench.evaluation.suites import SuiteOptions, is_template
 from tokbench.io.atomic import atomic_folder, reject_altered
 from tokbench.io.text_files import read_whole
 from tokbench.io.yaml import parse_yaml
-from tokbench.models.evaluation.suites import SuiteOptions, is_template
 
 if TYPE_CHECKING:
     from lm_eval.api.task import Task

@@ -12,10 +12,10 @@ import tokbench
 from tests.support.small_models import DOCUMENTS, SMALL
 from tokbench.adapters.export_hugging_face import export
 from tokbench.corpus.documents import Document
+from tokbench.evaluation.local_tasks import write_local_tasks
+from tokbench.evaluation.suites import LocalTask, SuiteOptions
 from tokbench.io.identity import Maker
 from tokbench.io.json import read_result
-from tokbench.models.evaluation.local_tasks import write_local_tasks
-from tokbench.models.evaluation.suites import LocalTask, SuiteOptions
 from tokbench.models.pretraining.order import encoded, in_order
 from tokbench.models.pretraining.pack import pack
 
@@ -49,7 +49,7 @@ def run(*arguments: str, cwd: Path | None = None) -> str:
 
 
 def test_lm_eval_gives_the_log_likelihoods_of_evaluate(torch: object, tmp_path: Path) -> None:
-    from tokbench.models.evaluation.evaluate import evaluate
+    from tokbench.evaluation.evaluate import evaluate
 
     counts = tokbench.count([text.decode("utf-8", "replace") for text in DOCUMENTS], pretokenization="gpt2")
     tokenizer = tokbench.build("bpe", counts, 280)

@@ -66,7 +66,7 @@ class LocalTask(Options):
 
 
 class PerturbedQuestions(Options):
-    """Perturbations of the text of every question, see :mod:`tokbench.models.evaluation.perturbed_questions`."""
+    """Perturbations of the text of every question, see :mod:`tokbench.evaluation.perturbed_questions`."""
 
     kinds: tuple[str, ...] = Field(default=tuple(KINDS), min_length=1)
     """Kinds of perturbations. Default: all 20. Every kind takes up to as long as the questions themselves."""
@@ -192,7 +192,7 @@ def named_suites() -> dict[str, SuiteOptions]:
 
 def _shipped(name: str) -> dict[str, dict[str, Any]]:
     read: dict[str, dict[str, Any]] = parse_yaml(
-        files("tokbench.models.evaluation").joinpath(name).read_text(encoding="utf-8"), name
+        files("tokbench.evaluation").joinpath(name).read_text(encoding="utf-8"), name
     )
     return read
 

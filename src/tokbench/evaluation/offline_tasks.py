@@ -30,7 +30,7 @@ from tokbench.io.numbers import LARGEST_BYTES
 from tokbench.options import Options, Seed
 
 if TYPE_CHECKING:
-    from tokbench.models.evaluation.suites import SuiteOptions
+    from tokbench.evaluation.suites import SuiteOptions
 
 
 SENTENCE_END = re.compile(r"[.!?…。।؟]+[\"'”’»)\]]*$")
@@ -352,7 +352,7 @@ def _allows_examples(task: str) -> bool:
 
 
 def _template(task: str) -> str:
-    return files("tokbench.models.evaluation").joinpath("templates", f"{task}.yaml").read_text(encoding="utf-8")
+    return files("tokbench.evaluation").joinpath("templates", f"{task}.yaml").read_text(encoding="utf-8")
 
 
 def _distinct(questions: Iterable[Question]) -> list[Question]:
