@@ -132,7 +132,7 @@ rule power:
         content=content_of(lambda wildcards: pilot_tables(experiment)),
         pilot=experiment.statistics.pilot,
         detect=experiment.statistics.detect,
-        code=fingerprint("tokbench.statistics.seed_plan:seed_tables", "tokbench.tabulation.table:write_tables"),
+        code=fingerprint("tokbench.statistics.planning.seed_plan:seed_tables", "tokbench.tabulation.table:write_tables"),
     priority: 2
     threads: 1
     resources:

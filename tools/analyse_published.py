@@ -18,13 +18,13 @@ import polars as pl
 from pack_tables import pack
 from render_published import DECLARED, experiment_of, experiments, kept, units_of
 
-from tokbench.statistics.eligibility import UNITS_FROM, few_units, too_few
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
+from tokbench.statistics.comparisons.task_measures import ANSWER_MEASURES
 from tokbench.statistics.inputs import StatisticsInputs
-from tokbench.statistics.scoreboard import SCOREBOARD
-from tokbench.statistics.task_measures import ANSWER_MEASURES
+from tokbench.statistics.significance.eligibility import UNITS_FROM, few_units, too_few
+from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, in_full
+from tokbench.statistics.significance.wilcoxon import holm
 from tokbench.statistics.undersized import LEFT_OUT, undersized_vocabularies
-from tokbench.statistics.verdicts import ALPHA, BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, in_full
-from tokbench.statistics.wilcoxon import holm
 from tokbench.tabulation.table import FOLDERS, TidyTable, make_tables, tables_of
 from tokbench.workflow.targets import recipes
 

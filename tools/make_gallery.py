@@ -19,7 +19,7 @@ from render_published import ROOT, content_of, experiments
 
 from tokbench.report.content import ReportContent
 from tokbench.report.html import render
-from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 
 PAGES = ROOT / "build" / "gallery"
 GALLERY = ROOT / "docs" / "gallery.md"

@@ -34,8 +34,8 @@ TITLES = {
 NEW = '''\
 ## A new statistic
 
-Add a module to `src/tokbench/statistics/`, or list a module of your own package in the entry-point group
-`tokbench.statistics`:
+Add a module to `src/tokbench/statistics/` or to a package in it, or list a module of your own package in the
+entry-point group `tokbench.statistics`:
 
 ```python
 """Difference between the best and the worst variant of a model and suite."""

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from benchmarks.coverage.samples import DISTRIBUTIONS, SIZES, Floats, Rng, over_seeds, unit_sizes, unit_values
-from tokbench.statistics.estimate import Estimate, ratio, relative_difference
-from tokbench.statistics.verdicts import ALPHA
+from tokbench.statistics.significance.estimate import Estimate, ratio, relative_difference
+from tokbench.statistics.significance.verdicts import ALPHA
 
 Kind = Literal["coverage", "error", "power"]
 Draw = Callable[[Rng], bool]

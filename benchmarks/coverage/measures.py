@@ -9,11 +9,11 @@ import polars as pl
 
 from benchmarks.coverage.cases import Case, contains
 from benchmarks.coverage.samples import DISTRIBUTIONS, Rng, unit_values
-from tokbench.statistics.estimate import ratio
-from tokbench.statistics.scaling import Weighted, slope_weights, sum_of_logs
-from tokbench.statistics.scoreboard_rows import Sheet, apart
-from tokbench.statistics.task_measures import estimate_mean
-from tokbench.statistics.token_effects import CUTOFF, token_effects
+from tokbench.statistics.comparisons.scoreboard_rows import Sheet, apart
+from tokbench.statistics.comparisons.task_measures import estimate_mean
+from tokbench.statistics.effects.token_effects import CUTOFF, token_effects
+from tokbench.statistics.scale.scaling import Weighted, slope_weights, sum_of_logs
+from tokbench.statistics.significance.estimate import ratio
 
 DESIGNS = {
     "1 task of 100 questions": ((100,), 1),

@@ -8,13 +8,13 @@ import polars as pl
 
 from benchmarks.coverage.cases import Case
 from benchmarks.coverage.samples import DISTRIBUTIONS, Floats, Rng, unit_values
-from tokbench.statistics.correlation import fisher_interval
-from tokbench.statistics.intervals import average_intervals
-from tokbench.statistics.measures import clopper_pearson
-from tokbench.statistics.scaling import kendall, resampled_levels, tau_interval
-from tokbench.statistics.translations import bleu, resampled
-from tokbench.statistics.verdicts import ALPHA
-from tokbench.statistics.wilcoxon import signed_rank
+from tokbench.statistics.accuracies.correlation import fisher_interval
+from tokbench.statistics.accuracies.intervals import average_intervals
+from tokbench.statistics.accuracies.measures import clopper_pearson
+from tokbench.statistics.comparisons.translations import bleu, resampled
+from tokbench.statistics.scale.scaling import kendall, resampled_levels, tau_interval
+from tokbench.statistics.significance.verdicts import ALPHA
+from tokbench.statistics.significance.wilcoxon import signed_rank
 
 LENGTH = 20
 """Mean number of tokens of a sentence."""

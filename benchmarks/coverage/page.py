@@ -44,9 +44,9 @@ SECTIONS = (
     Section(
         "units",
         "Units alone",
-        "A difference in bits per byte over documents or authors (`ratio` of `tokbench.statistics.estimate`): token "
-        "n-gram models, robustness, one training. Differences are proportional to the size of a unit, as measured "
-        "ones are.",
+        "A difference in bits per byte over documents or authors (`ratio` of "
+        "`tokbench.statistics.significance.estimate`): token n-gram models, robustness, one training. Differences are "
+        "proportional to the size of a unit, as measured ones are.",
         ("difference of a unit", "sizes"),
         "units",
     ),

@@ -290,7 +290,9 @@ def modules_in(place: str, folders: Iterable[str] | None) -> list[str]:
         folders: folders of the package; None for a single module.
 
     Returns:
-        The module, or the modules of the package in alphabetical order, then those of other distributions.
+        The module, or the modules of the package and of its inner packages, then those of other distributions. They
+        are sorted by their own names, so a move to another inner package keeps the order of tables.
     """
-    own = [place] if folders is None else [f"{place}.{name}" for name in submodules(folders)]
+    names = [] if folders is None else sorted(submodules(folders, inner=True), key=lambda name: name.split(".")[::-1])
+    own = [place] if folders is None else [f"{place}.{name}" for name in names]
     return [*own, *(entry.module for entry in entry_points_of(place))]

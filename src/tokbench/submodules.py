@@ -11,18 +11,26 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
-def submodules(folders: Iterable[str]) -> list[str]:
+def submodules(folders: Iterable[str], inner: bool = False) -> list[str]:
     """Return the names of the modules in a package's folders, in alphabetical order.
+
+    Args:
+        folders: folders of the package.
+        inner: True for the modules of inner packages, too, as ``package.module`` (default: False).
 
     Raises:
         OSError: a folder cannot be listed, for example for lack of memory or file descriptors. ``pkgutil`` treats such
             a folder as empty.
     """
-    places = list(folders)
-    names = [one.name for one in pkgutil.iter_modules(places)]
-    if not names:
-        for place in places:
+    names: list[str] = []
+    for place in folders:
+        modules = list(pkgutil.iter_modules([place]))
+        if not modules:
             os.listdir(place)
+        for module in modules:
+            names.append(module.name)
+            if inner and module.ispkg:
+                names += [f"{module.name}.{name}" for name in submodules([os.path.join(place, module.name)], inner)]
     return names
 
 

@@ -38,7 +38,7 @@ from tokbench.evaluation.offline_tasks import make_tasks
 from tokbench.evaluation.segmentations import Ids, Next, interval_per_byte, lost_nats, one_segmentation
 from tokbench.evaluation.suites import LocalTask, SuiteOptions, named_suite, named_suites
 from tokbench.io.json import read_result
-from tokbench.statistics.estimate import ratio
+from tokbench.statistics.significance.estimate import ratio
 
 
 def test_an_oracle_is_always_right_and_a_guesser_by_chance(torch: ModuleType, offline_tasks: Path) -> None:

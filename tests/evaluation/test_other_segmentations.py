@@ -24,7 +24,7 @@ from tokbench.evaluation.suites import SuiteOptions, named_suite
 from tokbench.io.json import read_result, write_result
 from tokbench.reference import other_segmentations as twin
 from tokbench.reference.segmentation import every_segmentation
-from tokbench.statistics.segmentations import compare_segmentation_losses, segmentation_losses
+from tokbench.statistics.comparisons.segmentations import compare_segmentation_losses, segmentation_losses
 from tokbench.tabulation.answers import Results
 from tokbench.tabulation.segmentations import (
     SEGMENTED_DOCUMENTS,

@@ -17,7 +17,7 @@ from tokbench.evaluation.local_tasks import write_local_tasks
 from tokbench.evaluation.suites import LocalTask, PerturbedQuestions, SuiteOptions
 from tokbench.io.json import write_result
 from tokbench.robustness.perturbations import KINDS, Edit, perturbed, restored
-from tokbench.statistics.perturbed_answers import perturbed_measure_table
+from tokbench.statistics.comparisons.perturbed_answers import perturbed_measure_table
 from tokbench.tabulation.answer_measures import PERTURBED, perturbed_answer_table
 from tokbench.tabulation.answers import Results
 

@@ -18,7 +18,7 @@ from tokbench.optimum.bound import bounded
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, merge_counts
 from tokbench.statistics.cells import INTRINSIC
-from tokbench.statistics.paired_comparisons import PAIRED_COMPARISONS
+from tokbench.statistics.comparisons.paired_comparisons import PAIRED_COMPARISONS
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.roundtrip import bytes_lost
 from tokbench.vocabulary import BYTES, Vocabulary

@@ -14,10 +14,10 @@ import tokbench
 from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
 from tokbench.report.comparison_sentences import baseline_sentence, comparison_sentence
-from tokbench.statistics.judgements import reversed_row
-from tokbench.statistics.model_bits import compare_model_bits
-from tokbench.statistics.paired_comparisons import paired_comparisons
-from tokbench.statistics.scoreboard import SCOREBOARD, scoreboard, scoreboard_families
+from tokbench.statistics.comparisons.model_bits import compare_model_bits
+from tokbench.statistics.comparisons.paired_comparisons import paired_comparisons
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD, scoreboard, scoreboard_families
+from tokbench.statistics.significance.judgements import reversed_row
 from tokbench.tabulation.columns import QUESTION_MEASURES
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.external_tokenizers import IMPORTED

@@ -18,8 +18,8 @@ from tests.support.small_report import DECLARED, accuracy, intrinsic, ngram_bits
 from tokbench.errors import TokbenchError
 from tokbench.inspection.comparison.output import comparison_text, page
 from tokbench.inspection.comparison.runs import RunComparison, compare_runs, compare_several, read_run
-from tokbench.statistics.eligibility import ONE_TRAINING, TWO_TRAININGS
-from tokbench.statistics.wilcoxon import holm
+from tokbench.statistics.significance.eligibility import ONE_TRAINING, TWO_TRAININGS
+from tokbench.statistics.significance.wilcoxon import holm
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD
 from tokbench.tabulation.intrinsic import INTRINSIC
 

@@ -24,7 +24,7 @@ from tokbench.kernels import token_ngrams as kernel
 from tokbench.models.pretraining.order import EncodedDocument
 from tokbench.reference import ngram as twin
 from tokbench.runtime.memory_limit import MemoryLimit
-from tokbench.statistics.ngram_bits import KEY, rank_ngram_bits
+from tokbench.statistics.comparisons.ngram_bits import KEY, rank_ngram_bits
 from tokbench.statistics.undersized import given_back
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 from tokbench.tokenizer.encoder import before

@@ -33,7 +33,7 @@ from tokbench.reference import numbers as exact
 from tokbench.reference import numbers as twin
 from tokbench.report.figures.style import numbered
 from tokbench.report.figures.svg import bare, compact, tight
-from tokbench.statistics.distributions import binomial_tail, chi_squared_tail, correlation_tail
+from tokbench.statistics.significance.distributions import binomial_tail, chi_squared_tail, correlation_tail
 
 NUMBERS = st.lists(st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, math.inf]), max_size=40)
 WHOLE = st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 2)

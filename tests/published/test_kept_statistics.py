@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from tokbench.statistics.eligibility import UNITS_FROM
+from tokbench.statistics.significance.eligibility import UNITS_FROM
+from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
+from tokbench.statistics.significance.wilcoxon import holm
 from tokbench.statistics.undersized import LEFT_OUT
-from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
-from tokbench.statistics.wilcoxon import holm
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "results" / "published"

@@ -17,7 +17,7 @@ from tokbench.published import facts
 from tokbench.published.comparison import BESIDE, beside
 from tokbench.published.translations import published_translations
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
-from tokbench.statistics.translations import bleu, resampled, translation_comparisons
+from tokbench.statistics.comparisons.translations import bleu, resampled, translation_comparisons
 from tokbench.tabulation.columns import SENTENCES, TEXT
 from tokbench.tabulation.table import schema
 from tokbench.workflow.targets import recipes as recipes_of

@@ -24,7 +24,7 @@ from tokbench.report.sections.subjects import by_subject
 from tokbench.report.sections.translation import vocabularies
 from tokbench.report.sentences import summary
 from tokbench.report.typeset import to_markdown
-from tokbench.statistics.pairs import compare_pairs, power_table
+from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 

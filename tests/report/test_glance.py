@@ -31,10 +31,17 @@ from tokbench.report.layout import Table, layout
 from tokbench.report.leaderboard import leaderboard
 from tokbench.report.sentences import summary
 from tokbench.report.typeset import to_latex, to_markdown
-from tokbench.statistics.eligibility import ONE_TRAINING, TWO_TRAININGS, Trainings, fewest, may_rank, why_untested
-from tokbench.statistics.families import ALIKE, TOKENS, UNTESTED
+from tokbench.statistics.comparisons.families import ALIKE, TOKENS, UNTESTED
 from tokbench.statistics.inputs import StatisticsInputs
-from tokbench.statistics.verdicts import WORSE
+from tokbench.statistics.significance.eligibility import (
+    ONE_TRAINING,
+    TWO_TRAININGS,
+    Trainings,
+    fewest,
+    may_rank,
+    why_untested,
+)
+from tokbench.statistics.significance.verdicts import WORSE
 from tokbench.tabulation.documents import DOCUMENT_BITS
 from tokbench.tabulation.table import make_tables, tables_of
 

@@ -26,12 +26,12 @@ from tokbench.report.figures.svg import lean, share_letters
 from tokbench.report.html import _shown, drawings, render, sections, tables
 from tokbench.report.layout import Table
 from tokbench.report.sections.scoreboard import scoreboard
-from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
-from tokbench.statistics.critical_difference import critical_differences
-from tokbench.statistics.families import ACCURACY
-from tokbench.statistics.intervals import average_intervals
-from tokbench.statistics.pairs import compare_pairs, power_table
-from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.statistics.accuracies.correlation import between_metrics, between_sizes, metric_with_accuracy
+from tokbench.statistics.accuracies.critical_difference import critical_differences
+from tokbench.statistics.accuracies.intervals import average_intervals
+from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
+from tokbench.statistics.accuracies.ranks import averages, averages_by_size
+from tokbench.statistics.comparisons.families import ACCURACY
 
 FILE = re.compile(r"(figures|statistics|tables|typeset)/[\w.-]+\.(csv|md|parquet|png|svg|tex)")
 """A link to a file of the experiment's folder, in which the page is."""

@@ -16,7 +16,7 @@ from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
 from tokbench.report.sections.scoreboard import scoreboard as board_of
 from tokbench.report.typeset import to_latex, to_markdown
-from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 

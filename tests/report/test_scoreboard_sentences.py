@@ -16,7 +16,7 @@ from tokbench.report.content import shown as shown_of
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
 from tokbench.report.sentences import summary
-from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 

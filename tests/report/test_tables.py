@@ -27,10 +27,10 @@ from tokbench.report.sections import statistics
 from tokbench.report.sections.downstream import accuracy_marks, rank_marks
 from tokbench.report.typeset import latex, to_csv, to_latex, to_markdown, write_table
 from tokbench.report.wording import fitting_decimals, printed, probability
-from tokbench.statistics.correlation import between_metrics, fisher_interval, metric_with_accuracy
-from tokbench.statistics.eligibility import TWO_TRAININGS
-from tokbench.statistics.scoreboard import SCOREBOARD
-from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
+from tokbench.statistics.accuracies.correlation import between_metrics, fisher_interval, metric_with_accuracy
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
+from tokbench.statistics.significance.eligibility import TWO_TRAININGS
+from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 
 
 def small(**details: object) -> Table:

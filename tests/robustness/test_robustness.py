@@ -18,7 +18,7 @@ from tokbench.reference.edit_distance import edit_distance
 from tokbench.robustness.lines import LINES, originals, perturbed_lines
 from tokbench.robustness.perturbations import KINDS, Edit, edits, in_words, perturbed, restored
 from tokbench.robustness.segmentations import changed_segmentations
-from tokbench.statistics.robustness import compare_robustness, robustness_by_kind
+from tokbench.statistics.comparisons.robustness import compare_robustness, robustness_by_kind
 from tokbench.tabulation.robustness import ROBUSTNESS_DOCUMENTS, robustness_documents_table
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary

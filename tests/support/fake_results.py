@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from tests.support.small_report import altered, whole
 from tokbench.evaluation.offline_tasks import TaskOptions, read_paragraphs
 from tokbench.report.content import ReportContent
+from tokbench.statistics.accuracies.ranks import averages_by_size
 from tokbench.statistics.cells import OUTCOME
-from tokbench.statistics.ranks import averages_by_size
-from tokbench.statistics.scoreboard import scoreboard, scoreboard_families
+from tokbench.statistics.comparisons.scoreboard import scoreboard, scoreboard_families
 from tokbench.tabulation.columns import QUESTION_MEASURES
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.external_tokenizers import IMPORTED

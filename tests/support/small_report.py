@@ -8,39 +8,39 @@ import polars as pl
 
 from tokbench.published.translations import PUBLISHED_TRANSLATIONS
 from tokbench.report.content import ReportContent
+from tokbench.statistics.accuracies.correlation import between_metrics, between_sizes, metric_with_accuracy
+from tokbench.statistics.accuracies.critical_difference import critical_differences
+from tokbench.statistics.accuracies.intervals import average_intervals
+from tokbench.statistics.accuracies.measures import measures_against_models
+from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
+from tokbench.statistics.accuracies.ranks import averages, averages_by_size
+from tokbench.statistics.accuracies.seeds import between_seeds
 from tokbench.statistics.cells import OUTCOME
-from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
-from tokbench.statistics.critical_difference import critical_differences
-from tokbench.statistics.families import ComparisonFamily
-from tokbench.statistics.inference_cost import (
-    cost_at_equal_bits,
-    equal_arithmetic,
-    equal_arithmetic_order,
-    model_costs,
-)
-from tokbench.statistics.intervals import average_intervals
-from tokbench.statistics.languages import models_over_languages, ngrams_over_languages
-from tokbench.statistics.measure_power import measure_power
-from tokbench.statistics.measures import measures_against_models
-from tokbench.statistics.model_bits import compare_model_bits
-from tokbench.statistics.ngram_bits import judge_ngram_bits, rank_ngram_bits
-from tokbench.statistics.pairs import compare_pairs, power_table
-from tokbench.statistics.perturbed_answers import compare_perturbed, perturbed_measure_table
-from tokbench.statistics.ranks import averages, averages_by_size
-from tokbench.statistics.robustness import compare_robustness, robustness_by_kind
-from tokbench.statistics.scale_lines import scale_groups
-from tokbench.statistics.scaling import compare_scales, fit_scales, scale_orders
-from tokbench.statistics.scoreboard import scoreboard, scoreboard_families
-from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
-from tokbench.statistics.seeds import between_seeds
-from tokbench.statistics.segmentations import compare_segmentation_losses, segmentation_losses
-from tokbench.statistics.task_measures import compare_task_measures, task_measure_table
-from tokbench.statistics.token_effects import (
+from tokbench.statistics.comparisons.families import ComparisonFamily
+from tokbench.statistics.comparisons.languages import models_over_languages, ngrams_over_languages
+from tokbench.statistics.comparisons.model_bits import compare_model_bits
+from tokbench.statistics.comparisons.ngram_bits import judge_ngram_bits, rank_ngram_bits
+from tokbench.statistics.comparisons.perturbed_answers import compare_perturbed, perturbed_measure_table
+from tokbench.statistics.comparisons.robustness import compare_robustness, robustness_by_kind
+from tokbench.statistics.comparisons.scoreboard import scoreboard, scoreboard_families
+from tokbench.statistics.comparisons.segmentations import compare_segmentation_losses, segmentation_losses
+from tokbench.statistics.comparisons.task_measures import compare_task_measures, task_measure_table
+from tokbench.statistics.effects.token_effects import (
     token_effect_bins,
     token_effects,
     token_effects_by_seed,
     token_placebos,
 )
+from tokbench.statistics.planning.measure_power import measure_power
+from tokbench.statistics.planning.seed_plan import plan_seeds, seen_by_seeds
+from tokbench.statistics.scale.inference_cost import (
+    cost_at_equal_bits,
+    equal_arithmetic,
+    equal_arithmetic_order,
+    model_costs,
+)
+from tokbench.statistics.scale.scale_lines import scale_groups
+from tokbench.statistics.scale.scaling import compare_scales, fit_scales, scale_orders
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.columns import (
     PERTURBED,

@@ -37,9 +37,9 @@ from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.html import sections
 from tokbench.report.layout import Drawing, Section, Table, layout
 from tokbench.report.sentences import summary
+from tokbench.statistics.accuracies.ranks import averages_by_size
+from tokbench.statistics.comparisons.scoreboard import scoreboard, scoreboard_families
 from tokbench.statistics.inputs import StatisticsInputs
-from tokbench.statistics.ranks import averages_by_size
-from tokbench.statistics.scoreboard import scoreboard, scoreboard_families
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD
 from tokbench.tabulation.external_tokenizers import IMPORTED, imported_table
 from tokbench.tabulation.intrinsic import INTRINSIC

@@ -190,8 +190,9 @@ def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     tables_of.cache_clear()
     yield folder / "gaps.py"
     tables_of.cache_clear()
-    sys.modules.pop("tokbench.statistics.gaps", None)
-    vars(tokbench.statistics).pop("gaps", None)
+    for name in ("gaps", "zones", "zones.gaps"):
+        sys.modules.pop(f"tokbench.statistics.{name}", None)
+        vars(tokbench.statistics).pop(name, None)
 
 
 @pytest.fixture
@@ -252,9 +253,19 @@ def test_two_tables_never_share_a_name(new: Path) -> None:
     new.write_text(new.read_text().replace('"gaps"', '"power"'))
     with pytest.raises(
         TokbenchError,
-        match=r"table power is declared twice, in tokbench.statistics.pairs and in tokbench.statistics.gaps",
+        match=r"table power is declared twice, in tokbench.statistics.gaps and in tokbench.statistics.accuracies.pairs",
     ):
         tables_of("analyse")
+
+
+def test_tables_of_inner_packages_are_in_the_order_of_their_modules(new: Path) -> None:
+    (inner := new.with_name("zones")).mkdir()
+    (inner / "__init__.py").touch()
+    new.rename(inner / new.name)
+    makers = [table.made_by for table in tables_of("analyse")]
+    modules = [maker.split(".")[-2] for maker in makers if maker.startswith("tokbench.statistics.")]
+    assert "tokbench.statistics.zones.gaps.gaps" in makers
+    assert modules == sorted(modules)
 
 
 def test_a_table_is_made_by_the_command_of_its_package(new: Path) -> None:

@@ -180,7 +180,7 @@ def fingerprints() -> dict[str, str]:
         ("models/pretraining/budget.py", "/ rising", "/ (1 + rising)", "pretrain"),
         ("models/training.py", "(folder)) == json", "(folder)) != json", "pretrain"),
         ("tabulation/intrinsic.py", "== 0)", "== 1)", "tabulate, report"),
-        ("statistics/wilcoxon.py", "mass[0] = 1.0", "mass[0] = 2.0", "analyse, report"),
+        ("statistics/significance/wilcoxon.py", "mass[0] = 1.0", "mass[0] = 2.0", "analyse, report"),
         ("report/sections/evidence.py", "larger marks are", "large marks are", "report"),
         (
             "tokenizer/hugging_face.py",
@@ -350,7 +350,7 @@ NOT_READ = {
 INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.building:starting_from"}
 OF_DOCUMENTS = {
     "tokbench.intrinsic.documents:measure_texts",
-    "tokbench.statistics.sequence_lengths:normalised_lengths",
+    "tokbench.statistics.comparisons.sequence_lengths:normalised_lengths",
 }
 NOT_CHOSEN = {
     "measure": OF_DOCUMENTS,

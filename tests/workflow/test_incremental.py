@@ -469,7 +469,7 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
         pytest.param(
             "candidates/scored_text.py", tokenizers("bytespan") | FINAL, id="what only one construction reads"
         ),
-        pytest.param("statistics/wilcoxon.py", FINAL - {"tables"}, id="statistics"),
+        pytest.param("statistics/significance/wilcoxon.py", FINAL - {"tables"}, id="statistics"),
     ],
 )
 def test_change_of_code(finished: Checkout, file: str, expected: set[str]) -> None:

@@ -8,7 +8,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.report.comparison_sentences import comparison_sentence
-from tokbench.statistics.families import TOKENS
+from tokbench.statistics.comparisons.families import TOKENS
 
 if TYPE_CHECKING:
     from tokbench.inspection.comparison.texts import TextComparison

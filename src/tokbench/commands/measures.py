@@ -167,7 +167,7 @@ def _of_documents(
     """
     from tokbench.commands.files import documents_of
     from tokbench.intrinsic.documents import measure_texts
-    from tokbench.statistics.sequence_lengths import normalised_lengths
+    from tokbench.statistics.comparisons.sequence_lengths import normalised_lengths
 
     def read() -> Iterator[tuple[str, bytes]]:
         texts = ((document.language, document.text) for document in documents_of(files, fields))

@@ -33,7 +33,7 @@ from tokbench.commands.outputs import OutputFolder, keys, output_file, page
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
 from tokbench.runtime import exit_status
-from tokbench.statistics.verdicts import DETECT, LEAST
+from tokbench.statistics.significance.verdicts import DETECT, LEAST
 
 if TYPE_CHECKING:
     from tokbench.report.content import ReportContent
@@ -217,7 +217,7 @@ def power_command(pilot: str, detect: float, output: str | None) -> None:
 
     PILOT is the folder statistics of an experiment with similar models and at least two seeds.
     """
-    from tokbench.statistics.seed_plan import SEED_PLAN, seed_tables, told
+    from tokbench.statistics.planning.seed_plan import SEED_PLAN, seed_tables, told
     from tokbench.tabulation.table import write_tables
 
     tables = seed_tables(Path(pilot), detect)

@@ -10,7 +10,7 @@ from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.options import Options
 from tokbench.robustness.perturbations import BYTES, KINDS, RATE, known_kinds
-from tokbench.statistics.verdicts import DETECT, LEAST
+from tokbench.statistics.significance.verdicts import DETECT, LEAST
 
 
 class BoundsOptions(Options):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.evaluation.coverings import Ids, Spellings, log_sum
-from tokbench.statistics.estimate import ratio
+from tokbench.statistics.significance.estimate import ratio
 
 if TYPE_CHECKING:
     import torch
@@ -213,8 +213,8 @@ def interval_per_byte(
 ) -> tuple[float, float | None, float | None]:
     """Return the sum of bits over the sum of bytes, and its 95 % interval over documents.
 
-    The interval is that of :func:`tokbench.statistics.estimate.ratio`, and ends at zero. It is None for one document,
-    and if the documents do not vary.
+    The interval is that of :func:`tokbench.statistics.significance.estimate.ratio`, and ends at zero. It is None for
+    one document, and if the documents do not vary.
 
     Args:
         bits: bits lost of each document, float64 [documents], none below zero.

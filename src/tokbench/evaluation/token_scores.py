@@ -1,11 +1,11 @@
 """Log-probabilities of tokens on both sides of the end of a ranked vocabulary.
 
 The outcome of Lesci, Meister, Hofmann, Vlachos and Pimentel, "Causal Estimation of Tokenisation Bias" (2025), for
-:mod:`tokbench.statistics.token_effects`. A construction ranks tokens, and a vocabulary of K tokens has the first K. A
-longer vocabulary of the same construction has more. Text is segmented by the longer vocabulary, which decides where a
-token occurs, in the same way on both sides of K. The model segments the text by its own vocabulary. An occurrence is
-scored if the model's tokens begin and end at its ends. Its score is the log-probability of the model's tokens: of one
-token if it is in the vocabulary, otherwise the sum over its parts.
+:mod:`tokbench.statistics.effects.token_effects`. A construction ranks tokens, and a vocabulary of K tokens has the
+first K. A longer vocabulary of the same construction has more. Text is segmented by the longer vocabulary, which
+decides where a token occurs, in the same way on both sides of K. The model segments the text by its own vocabulary. An
+occurrence is scored if the model's tokens begin and end at its ends. Its score is the log-probability of the model's
+tokens: of one token if it is in the vocabulary, otherwise the sum over its parts.
 """
 
 import importlib.metadata

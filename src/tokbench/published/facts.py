@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
-from tokbench.statistics.wilcoxon import Null, signed_rank
+from tokbench.statistics.significance.wilcoxon import Null, signed_rank
 
 PAPERS = {
     "pathpiece": "Tokenization Is More Than Compression",

@@ -22,10 +22,10 @@ from tokbench.kernels.exact import exact_sum
 from tokbench.metric.renyi import renyi_efficiency
 from tokbench.published import facts
 from tokbench.published.facts import PrintedValue, Statistic, judged, printed_span, signed_rank_span, statistic_span
-from tokbench.statistics.critical_difference import critical_differences
-from tokbench.statistics.intervals import average_intervals
-from tokbench.statistics.pairs import compare_pairs, power_table
-from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.statistics.accuracies.critical_difference import critical_differences
+from tokbench.statistics.accuracies.intervals import average_intervals
+from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
+from tokbench.statistics.accuracies.ranks import averages, averages_by_size
 from tokbench.tabulation.vocabularies import venn_by_size
 from tokbench.tokenizer.hugging_face import unspell
 from tokbench.vocabulary import Vocabulary

@@ -14,10 +14,10 @@ import polars as pl
 
 from tokbench.published import facts
 from tokbench.published.comparison import same_recipe
-from tokbench.statistics.eligibility import why_untested
-from tokbench.statistics.seeds import SEVERAL
-from tokbench.statistics.translations import SCORES, resampled, summed
-from tokbench.statistics.verdicts import ALPHA
+from tokbench.statistics.accuracies.seeds import SEVERAL
+from tokbench.statistics.comparisons.translations import SCORES, resampled, summed
+from tokbench.statistics.significance.eligibility import why_untested
+from tokbench.statistics.significance.verdicts import ALPHA
 from tokbench.tabulation.columns import SIZE, SYSTEM, TOKENIZERS
 from tokbench.tabulation.table import Column, Print, TidyTable
 

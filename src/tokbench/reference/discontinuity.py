@@ -1,4 +1,4 @@
-"""Regression discontinuity by one regression: the reference of :mod:`tokbench.statistics.discontinuity`.
+"""Regression discontinuity by one regression: the reference of :mod:`tokbench.statistics.effects.discontinuity`.
 
 Ordinary least squares on an intercept, a step, a slope and a change of the slope, by the normal equations with exact
 fractions, and HC3 standard errors from the hat matrix.

@@ -1,4 +1,4 @@
-"""Power laws and Kendall's tau in plain Python: the reference of :mod:`tokbench.statistics.scaling`.
+"""Power laws and Kendall's tau in plain Python: the reference of :mod:`tokbench.statistics.scale.scaling`.
 
 Polynomials are fitted to logarithms by the normal equations, with exact fractions. Kendall's tau-b counts pairs
 (Kendall 1945).

@@ -11,12 +11,12 @@ from tokbench.report.comparison_sentences import baseline_sentence
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.sentences import ANOTHER_SEED, few_of, number, states
 from tokbench.report.wording import fitting_decimals, join_some, listed, pluralise, printed
-from tokbench.statistics.eligibility import ONE_TRAINING, TWO_TRAININGS
-from tokbench.statistics.families import ACCURACY, ALIGNMENT, BASELINE, BITS, NGRAM, TOKENS
-from tokbench.statistics.scoreboard import SCOREBOARD
-from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
-from tokbench.statistics.student import detectable, quantile
-from tokbench.statistics.verdicts import ALPHA, NO_DIFFERENCE
+from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BASELINE, BITS, NGRAM, TOKENS
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
+from tokbench.statistics.comparisons.scoreboard_rows import ALL_RESOURCES
+from tokbench.statistics.significance.eligibility import ONE_TRAINING, TWO_TRAININGS
+from tokbench.statistics.significance.student import detectable, quantile
+from tokbench.statistics.significance.verdicts import ALPHA, NO_DIFFERENCE
 
 _BEST = {
     TOKENS: "Fewest tokens",

@@ -6,9 +6,19 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
-from tokbench.statistics.eligibility import ONE_TRAINING
-from tokbench.statistics.families import ACCURACY, ALIGNMENT, ALIKE, BEST, BITS, NGRAM, TOKENS, UNRANKED, UNTESTED
-from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.statistics.comparisons.families import (
+    ACCURACY,
+    ALIGNMENT,
+    ALIKE,
+    BEST,
+    BITS,
+    NGRAM,
+    TOKENS,
+    UNRANKED,
+    UNTESTED,
+)
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
+from tokbench.statistics.significance.eligibility import ONE_TRAINING
 
 Row = dict[str, Any]
 """A row of the scoreboard."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tokbench.report.wording import fitting_decimals, pluralise, printed
-from tokbench.statistics.families import ACCURACY, ALIGNMENT, BASELINE, BITS, GAP, NGRAM, TOKENS
-from tokbench.statistics.verdicts import IN_WORDS, NOT_TESTED, in_full
+from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BASELINE, BITS, GAP, NGRAM, TOKENS
+from tokbench.statistics.significance.verdicts import IN_WORDS, NOT_TESTED, in_full
 
 if TYPE_CHECKING:
     from tokbench.tabulation.table import Kind
@@ -34,8 +34,8 @@ def comparison_sentence(row: Mapping[str, Any]) -> str:
     """Return a comparison as a sentence: difference, interval, units and seeds, and verdict.
 
     Args:
-        row: columns of :data:`tokbench.statistics.paired_comparisons.PAIRED_COMPARISONS`. Pre-tokenizers are named if
-            they differ.
+        row: columns of :data:`tokbench.statistics.comparisons.paired_comparisons.PAIRED_COMPARISONS`. Pre-tokenizers
+            are named if they differ.
 
     Examples:
         unigram needs 3.2 % more tokens than bpe (95 % interval +2.9 % to +3.5 %; 251 documents): significantly worse.
@@ -52,7 +52,7 @@ def baseline_sentence(row: Mapping[str, Any]) -> str:
     """Return the sentence on a tokenizer against the baseline; empty for the baseline itself.
 
     Args:
-        row: row of the scoreboard, see :data:`tokbench.statistics.scoreboard.SCOREBOARD`.
+        row: row of the scoreboard, see :data:`tokbench.statistics.comparisons.scoreboard.SCOREBOARD`.
     """
     if row["difference_verdict"] == BASELINE:
         return ""

@@ -17,7 +17,7 @@ from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
 from tokbench.pretokenization import pretokenization_of
 from tokbench.report.wording import join_some
-from tokbench.statistics.seeds import same_but_for_seed
+from tokbench.statistics.accuracies.seeds import same_but_for_seed
 from tokbench.statistics.undersized import smaller_than_asked, undersized_vocabularies
 from tokbench.tabulation import limits
 from tokbench.tabulation.table import SHARE, TidyTable, tables_of
@@ -49,7 +49,7 @@ class ReportContent:
         preface: introductory paragraph by the author (default: empty).
         models: names of the models in the order of the configuration.
         seeds: common name and seed of models that differ only in their seed, see
-            :func:`tokbench.statistics.seeds.same_but_for_seed`.
+            :func:`tokbench.statistics.accuracies.seeds.same_but_for_seed`.
         resources: names of the resources of gold data; in tables they take the place of a corpus.
         corpora: names of the corpora: those that vocabularies are built from first, then the others.
         built_from: names of the corpora that vocabularies are built from.

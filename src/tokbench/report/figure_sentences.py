@@ -5,8 +5,8 @@ from collections.abc import Container, Mapping, Sequence
 
 from tokbench.report.figures.differences import SIGNIFICANCE
 from tokbench.report.wording import fitting_decimals, join_some, pluralise, printed
-from tokbench.statistics.eligibility import ONE_TRAINING
-from tokbench.statistics.verdicts import IN_WORDS, NO_DIFFERENCE
+from tokbench.statistics.significance.eligibility import ONE_TRAINING
+from tokbench.statistics.significance.verdicts import IN_WORDS, NO_DIFFERENCE
 
 
 def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | None = None) -> str:
@@ -98,7 +98,7 @@ def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
 
     Args:
         baseline: name of the reference.
-        verdicts: verdict of each variant, see :mod:`tokbench.statistics.verdicts`.
+        verdicts: verdict of each variant, see :mod:`tokbench.statistics.significance.verdicts`.
     """
     sentences = [f"{IN_WORDS[one]}: {number:,}" for one, number in sorted(Counter(verdicts).items())]
     return f"{pluralise(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(sentences).capitalize()}."

@@ -14,8 +14,8 @@ from tokbench.io.json import read_json
 from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
 from tokbench.report.comparison_sentences import baseline_sentence
-from tokbench.statistics.families import TOKENS
-from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.statistics.comparisons.families import TOKENS
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.table import TidyTable
 from tokbench.tokenizer.folder import SETTINGS
 

@@ -26,9 +26,9 @@ from tokbench.report.published_figures import drawings
 from tokbench.report.sections.comparisons import TEST, average_ranks, comparisons_table, power_statement
 from tokbench.report.typeset import to_markdown, write_table
 from tokbench.report.wording import words
-from tokbench.statistics.distributions import chi_squared_tail
-from tokbench.statistics.verdicts import ALPHA
-from tokbench.statistics.wilcoxon import holm
+from tokbench.statistics.significance.distributions import chi_squared_tail
+from tokbench.statistics.significance.verdicts import ALPHA
+from tokbench.statistics.significance.wilcoxon import holm
 from tokbench.tabulation.table import Kind
 
 PAPER, BASE = "picky_bpe", "picky_10"

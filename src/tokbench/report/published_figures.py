@@ -12,8 +12,8 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing
 from tokbench.report.sections.comparisons import average_ranks, matrix
 from tokbench.report.wording import probability
-from tokbench.statistics.correlation import pearson
-from tokbench.statistics.verdicts import ALPHA
+from tokbench.statistics.accuracies.correlation import pearson
+from tokbench.statistics.significance.verdicts import ALPHA
 
 PAPER = "“Tokenization Is More Than Compression”"
 PRETOKENIZATIONS = ["pathpiece_random_space_digit", "pathpiece_random_digit", "pathpiece_random_none"]

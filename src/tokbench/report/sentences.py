@@ -13,11 +13,11 @@ from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.scoreboard import difference_texts
 from tokbench.report.wording import fitting_decimals, listed, pluralise, printed
-from tokbench.statistics.eligibility import LOSSY, ONE_TRAINING
-from tokbench.statistics.families import ACCURACY, ALIGNMENT, BITS, NGRAM, TOKENS
-from tokbench.statistics.scoreboard import SCOREBOARD
-from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
-from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, in_full
+from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BITS, NGRAM, TOKENS
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
+from tokbench.statistics.comparisons.scoreboard_rows import ALL_RESOURCES
+from tokbench.statistics.significance.eligibility import LOSSY, ONE_TRAINING
+from tokbench.statistics.significance.verdicts import NO_DIFFERENCE, NOT_TESTED, in_full
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.table import Kind
 

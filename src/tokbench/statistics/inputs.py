@@ -10,16 +10,16 @@ import polars as pl
 
 from tokbench.corpus.units import read_units
 from tokbench.io.tables import read_frame
-from tokbench.statistics.eligibility import Trainings
-from tokbench.statistics.families import ComparisonFamily
-from tokbench.statistics.model_bits import BITS_COMPARISONS
-from tokbench.statistics.model_bits import KEY as MODEL_BITS
-from tokbench.statistics.ranks import averages_by_size
-from tokbench.statistics.scale_lines import Recipe, ScaleGroup, scale_groups, without_seeds
-from tokbench.statistics.scoreboard import scoreboard_families
-from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.accuracies.ranks import averages_by_size
+from tokbench.statistics.accuracies.seeds import over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.comparisons.families import ComparisonFamily
+from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS
+from tokbench.statistics.comparisons.model_bits import KEY as MODEL_BITS
+from tokbench.statistics.comparisons.scoreboard import scoreboard_families
+from tokbench.statistics.scale.scale_lines import Recipe, ScaleGroup, scale_groups, without_seeds
+from tokbench.statistics.significance.eligibility import Trainings
+from tokbench.statistics.significance.verdicts import DETECT
 from tokbench.statistics.undersized import given_back, undersized_vocabularies
-from tokbench.statistics.verdicts import DETECT
 from tokbench.tabulation.columns import (
     BOUNDARIES,
     CONVERGENCE_COLUMNS,
@@ -173,7 +173,7 @@ class StatisticsInputs:
 
         Lossy tokenizers represent other documents than the rest.
         """
-        from tokbench.statistics.ngram_bits import KEY
+        from tokbench.statistics.comparisons.ngram_bits import KEY
 
         bits = sum_by_unit(self._read("ngram_documents"), ("bytes", "bits", "tokens", "bytes_lost"), self.units)
         return given_back(bits, KEY)

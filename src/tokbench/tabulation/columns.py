@@ -331,7 +331,8 @@ SENTENCES = (
     Column("value", pl.Float64, "score of the sentence; BLEU with effective order"),
     Column(
         "statistics", pl.String,
-        "integers that are summed over sentences to compute corpus BLEU or chrF, see tokbench.statistics.translations",
+        "integers that are summed over sentences to compute corpus BLEU or chrF, see "
+        "tokbench.statistics.comparisons.translations",
         empty="COMET is a mean of the sentences' scores",
     ),
 )  # fmt: skip

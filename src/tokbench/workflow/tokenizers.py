@@ -310,7 +310,7 @@ STAGES: dict[Sight, tuple[str, ...]] = {
         RECORD,
         "tokbench.corpus.text_files:read_files",
         "tokbench.intrinsic.documents:measure_texts",
-        "tokbench.statistics.sequence_lengths:normalised_lengths",
+        "tokbench.statistics.comparisons.sequence_lengths:normalised_lengths",
         "tokbench.tokenizer:Tokenizer",
     ),
     "segmentations": (*GOLD, "tokbench.intrinsic.resource:boundaries_by_word"),

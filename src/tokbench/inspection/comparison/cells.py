@@ -11,13 +11,13 @@ from typing import Any, Final, Literal
 import numpy as np
 import polars as pl
 
-from tokbench.statistics.eligibility import why_untested
-from tokbench.statistics.estimate import Estimate, ratio
-from tokbench.statistics.judgements import Judgement as Judged
-from tokbench.statistics.judgements import judge
-from tokbench.statistics.scoreboard_rows import ALL_RESOURCES, METRIC, alignment_difference
-from tokbench.statistics.seeds import trainings_of
-from tokbench.statistics.verdicts import NO_DIFFERENCE
+from tokbench.statistics.accuracies.seeds import trainings_of
+from tokbench.statistics.comparisons.scoreboard_rows import ALL_RESOURCES, METRIC, alignment_difference
+from tokbench.statistics.significance.eligibility import why_untested
+from tokbench.statistics.significance.estimate import Estimate, ratio
+from tokbench.statistics.significance.judgements import Judgement as Judged
+from tokbench.statistics.significance.judgements import judge
+from tokbench.statistics.significance.verdicts import NO_DIFFERENCE
 from tokbench.tabulation.table import DIFFERENCE, PROBABILITY, SHARE, Column, TidyTable
 
 Judgement = Literal["beyond noise", "within noise", "exact", "single number", "not tested"]

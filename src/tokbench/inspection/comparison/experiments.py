@@ -17,11 +17,11 @@ from tokbench.io.tables import read_frame
 from tokbench.metric import Direction, direction, requires_equal_n
 from tokbench.report.sections.subjects import Measure, by_subject
 from tokbench.report.wording import listed, words
-from tokbench.statistics.families import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, TOKENS
-from tokbench.statistics.judgements import reversed_row
-from tokbench.statistics.paired_comparisons import PAIRED_COMPARISONS
-from tokbench.statistics.translations import TRANSLATION_COMPARISONS
-from tokbench.statistics.verdicts import NOT_TESTED, in_full
+from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, TOKENS
+from tokbench.statistics.comparisons.paired_comparisons import PAIRED_COMPARISONS
+from tokbench.statistics.comparisons.translations import TRANSLATION_COMPARISONS
+from tokbench.statistics.significance.judgements import reversed_row
+from tokbench.statistics.significance.verdicts import NOT_TESTED, in_full
 
 KEYS = ("variant", "size", "value", "n")
 UNLIKE = "not compared, because the denominator depends on the tokenizer and differs"

@@ -33,8 +33,8 @@ from tokbench.io.tables import read_frame
 from tokbench.io.text_files import first_line
 from tokbench.report.leaderboard import NAME as LEADERBOARD
 from tokbench.statistics.inputs import IN_PARTS
-from tokbench.statistics.verdicts import ALPHA
-from tokbench.statistics.wilcoxon import holm
+from tokbench.statistics.significance.verdicts import ALPHA
+from tokbench.statistics.significance.wilcoxon import holm
 from tokbench.tabulation.table import TidyTable
 from tokbench.tokenizer.folder import SETTINGS
 

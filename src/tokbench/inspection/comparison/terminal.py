@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.report.comparison_sentences import comparison_sentence, counted
 from tokbench.report.wording import MINUS, fitting_decimals, listed, pluralise, printed, probability
-from tokbench.statistics.eligibility import may_rank
-from tokbench.statistics.verdicts import ALPHA, BETTER, NOT_TESTED, WORSE
+from tokbench.statistics.significance.eligibility import may_rank
+from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NOT_TESTED, WORSE
 
 if TYPE_CHECKING:
     from tokbench.metric import Direction
@@ -29,7 +29,7 @@ class Line:
     Attributes:
         name: label of the table row.
         row: the comparison of the second tokenizer with the first, columns of
-            :data:`tokbench.statistics.paired_comparisons.PAIRED_COMPARISONS`.
+            :data:`tokbench.statistics.comparisons.paired_comparisons.PAIRED_COMPARISONS`.
         better: direction of better values.
         what: name of the measure.
         restates: True if the measure follows from the token count; the summary omits it. Default: False.

@@ -12,10 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.statistics.eligibility import FEWER, LOSSY, different_sizes
-from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.families import TOKENS, ComparisonFamily, judged_pairs, pair_row, token_counts, without_lossy
-from tokbench.statistics.judgements import reversed_row
+from tokbench.statistics.comparisons.families import (
+    TOKENS,
+    ComparisonFamily,
+    judged_pairs,
+    pair_row,
+    token_counts,
+    without_lossy,
+)
+from tokbench.statistics.significance.eligibility import FEWER, LOSSY, different_sizes
+from tokbench.statistics.significance.estimate import Estimate
+from tokbench.statistics.significance.judgements import reversed_row
 from tokbench.tokenizer import Tokenizer
 
 DEFINITION = "tokens of the documents, without end-of-text tokens"
@@ -138,7 +145,7 @@ def lossy_note(name: str, counts: DocumentCounts, size: int) -> str:
 def family_rows(
     family: ComparisonFamily, names: Sequence[str], tokenizers: Sequence[Tokenizer]
 ) -> list[dict[str, Any]]:
-    """Return a row of :data:`tokbench.statistics.paired_comparisons.PAIRED_COMPARISONS` for each ordered pair.
+    """Return a row of the table of paired comparisons for each ordered pair.
 
     Args:
         family: tokenizers that are compared by one measure of a text.

@@ -39,8 +39,8 @@ from tokbench.inspection.comparison.texts import TextComparison, compare_texts, 
 from tokbench.io.compression import AS_USUAL, Fields
 from tokbench.pretokenization import pretokenization_of
 from tokbench.report.wording import listed, pluralise, printed
-from tokbench.statistics.families import NGRAM, over_documents
-from tokbench.statistics.verdicts import ALPHA, CONFIDENCE
+from tokbench.statistics.comparisons.families import NGRAM, over_documents
+from tokbench.statistics.significance.verdicts import ALPHA, CONFIDENCE
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.folder import is_adapted, read_settings
 

@@ -14,7 +14,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.identity import Makers, TextDigest, made_from, makers_of_metadata
 from tokbench.io.json import write_result
 from tokbench.io.parquet import parquet, require, strings, whole
-from tokbench.statistics.translations import CHRF_ORDER, Score, bleu, chrf, mean, resampled
+from tokbench.statistics.comparisons.translations import CHRF_ORDER, Score, bleu, chrf, mean, resampled
 
 NEAR = 1e-6
 """Largest difference between a score from counts and sacrebleu's own."""

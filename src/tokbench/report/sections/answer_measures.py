@@ -8,11 +8,11 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import Exhibit, Heading, Table
 from tokbench.report.sections.rows import rows
 from tokbench.report.wording import pluralise, printed, slug
-from tokbench.statistics.eligibility import RANKED_FROM
-from tokbench.statistics.measure_power import MEASURE_POWER
-from tokbench.statistics.perturbed_answers import PERTURBED_COMPARISONS, PERTURBED_MEASURES
-from tokbench.statistics.task_measures import ACCURACY, TASK_MEASURE_COMPARISONS, TASK_MEASURES
-from tokbench.statistics.wilcoxon import DECIMALS
+from tokbench.statistics.comparisons.perturbed_answers import PERTURBED_COMPARISONS, PERTURBED_MEASURES
+from tokbench.statistics.comparisons.task_measures import ACCURACY, TASK_MEASURE_COMPARISONS, TASK_MEASURES
+from tokbench.statistics.planning.measure_power import MEASURE_POWER
+from tokbench.statistics.significance.eligibility import RANKED_FROM
+from tokbench.statistics.significance.wilcoxon import DECIMALS
 from tokbench.tabulation.table import TidyTable
 
 NAMES = {
@@ -88,7 +88,8 @@ def largest_change(part: pl.DataFrame) -> str:
     """Return the number of changes of accuracy whose interval excludes zero, and the kind with the largest one.
 
     Args:
-        part: rows of :data:`tokbench.statistics.perturbed_answers.PERTURBED_MEASURES` of one model and suite.
+        part: rows of :data:`tokbench.statistics.comparisons.perturbed_answers.PERTURBED_MEASURES` of one model and
+            suite.
     """
     changes = part.filter(pl.col("kind") != "", measure=ACCURACY.name).drop_nulls(["low", "high"])
     if changes.is_empty():
@@ -118,7 +119,7 @@ def first(part: pl.DataFrame) -> str:
     """Return the measure that separates the variants the most, over the tasks at the largest vocabulary size.
 
     Args:
-        part: rows of :data:`tokbench.statistics.measure_power.MEASURE_POWER` of one model and suite.
+        part: rows of :data:`tokbench.statistics.planning.measure_power.MEASURE_POWER` of one model and suite.
     """
     whole = part.filter(pl.col("task") == "", pl.col("size") == pl.col("size").max())
     measures = whole.sort("signal_to_noise", descending=True, maintain_order=True).rows(named=True)

@@ -18,16 +18,16 @@ from tokbench.report.layout import UNEXPLAINED, Drawing, NumberSource, Table
 from tokbench.report.sections.downstream import FEWEST
 from tokbench.report.sections.rows import column_of, pairs_told_of_fewer, source_of, split, told_of_smaller, unequal
 from tokbench.report.wording import pluralise, printed, probability, slug, without_rank
-from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
-from tokbench.statistics.eligibility import ONE_TRAINING, TWO_TRAININGS, may_rank, why_untested
-from tokbench.statistics.judgements import OPPOSITE
-from tokbench.statistics.languages import BITS_LANGUAGES
-from tokbench.statistics.measures import MEASURES
-from tokbench.statistics.model_bits import BITS_COMPARISONS, KEY
-from tokbench.statistics.pairs import COMPARISONS, of_every_pair
-from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
+from tokbench.statistics.accuracies.critical_difference import CRITICAL_DIFFERENCES
+from tokbench.statistics.accuracies.measures import MEASURES
+from tokbench.statistics.accuracies.pairs import COMPARISONS, of_every_pair
+from tokbench.statistics.comparisons.languages import BITS_LANGUAGES
+from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS, KEY
+from tokbench.statistics.planning.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
+from tokbench.statistics.significance.eligibility import ONE_TRAINING, TWO_TRAININGS, may_rank, why_untested
+from tokbench.statistics.significance.judgements import OPPOSITE
+from tokbench.statistics.significance.verdicts import BETTER, NOT_TESTED, WORSE
 from tokbench.statistics.undersized import FEWER_AT, LEFT_OUT
-from tokbench.statistics.verdicts import BETTER, NOT_TESTED, WORSE
 from tokbench.tabulation import limits
 
 TEST = (
@@ -285,7 +285,8 @@ def forest(
 
     Args:
         content: content of the report.
-        part: unordered pairs with the columns of :func:`tokbench.statistics.judgement_columns.judgement_columns`.
+        part: unordered pairs with the columns of
+            :func:`tokbench.statistics.comparisons.judgement_columns.judgement_columns`.
         name: stem of the files.
         caption: caption with ``{baseline}``.
         source: source of the numbers.

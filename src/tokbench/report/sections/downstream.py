@@ -20,11 +20,11 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, PrintedColumn, Section, Table
 from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
 from tokbench.report.wording import fitting_decimals, join_some, listed, pluralise, printed, slug, without_rank
-from tokbench.statistics.eligibility import ONE_TRAINING, may_rank
-from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
-from tokbench.statistics.seeds import SEVERAL, over_seeds, with_seeds
-from tokbench.statistics.task_measures import TASK_MEASURE_COMPARISONS
-from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
+from tokbench.statistics.accuracies.ranks import RANKS, RANKS_BY_SIZE
+from tokbench.statistics.accuracies.seeds import SEVERAL, over_seeds, with_seeds
+from tokbench.statistics.comparisons.task_measures import TASK_MEASURE_COMPARISONS
+from tokbench.statistics.significance.eligibility import ONE_TRAINING, may_rank
+from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 from tokbench.tabulation.answers import ACCURACY, BOUNDARIES, STRADDLING, TEXTS
 from tokbench.tabulation.straddling import COVERINGS, ONE_SEGMENTATION, SUMMED_BITS
 

@@ -17,10 +17,10 @@ from tokbench.report.sections.rows import TEXT, drawn_sizes, path_of
 from tokbench.report.sections.scoreboard import FILES, scoreboard
 from tokbench.report.sentences import said, summary, unranked
 from tokbench.report.wording import join_some, pluralise, slug
-from tokbench.statistics.families import ACCURACY, ALIGNMENT, BEST, BITS, NGRAM, TOKENS, UNRANKED, UNTESTED
-from tokbench.statistics.scoreboard import SCOREBOARD
-from tokbench.statistics.seeds import SEVERAL
-from tokbench.statistics.verdicts import WORSE
+from tokbench.statistics.accuracies.seeds import SEVERAL
+from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BEST, BITS, NGRAM, TOKENS, UNRANKED, UNTESTED
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
+from tokbench.statistics.significance.verdicts import WORSE
 from tokbench.tabulation import limits
 from tokbench.tabulation.intrinsic import INTRINSIC
 

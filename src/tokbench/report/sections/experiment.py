@@ -14,7 +14,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import Cutting, NumberSource, PrintedColumn, Section, ShownToken, Table
 from tokbench.report.sections.rows import rows, split, split_all
 from tokbench.report.wording import join_some, listed, pluralise, words
-from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
+from tokbench.statistics.comparisons.scoreboard_rows import ALL_RESOURCES
 from tokbench.tabulation.documents import LEAKAGE
 from tokbench.tabulation.external_tokenizers import IMPORTED
 

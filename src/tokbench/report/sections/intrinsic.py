@@ -19,7 +19,7 @@ from tokbench.report.sections.balancing import balancing
 from tokbench.report.sections.rows import EMBEDDINGS, RESOURCE, TEXT, drawn_sizes, measured_in, path_of, split
 from tokbench.report.sections.subjects import Measure, by_subject
 from tokbench.report.wording import defined, join_some, listed, pluralise, slug, words
-from tokbench.statistics.families import GAP
+from tokbench.statistics.comparisons.families import GAP
 from tokbench.statistics.inputs import IN_PARTS
 from tokbench.statistics.undersized import NOMINAL
 from tokbench.tabulation.bounds import BOUNDS

@@ -15,7 +15,7 @@ from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, PrintedColumn,
 from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
 from tokbench.report.sections.scales import over_scale
 from tokbench.report.wording import listed, pluralise, slug
-from tokbench.statistics.eligibility import ONE_TRAINING
+from tokbench.statistics.significance.eligibility import ONE_TRAINING
 from tokbench.tabulation.embeddings import EMBEDDING_NORMS
 from tokbench.tabulation.training import BITS_PER_BYTE, CONVERGENCE, CURVES, TRAINED_ON
 

@@ -14,9 +14,9 @@ from tokbench.report.layout import Drawing, PrintedColumn, Table
 from tokbench.report.sections.comparisons import SAID, forest, spread
 from tokbench.report.sections.rows import pairs_told_of_fewer, rows, source_of, split
 from tokbench.report.wording import pluralise, slug, without_rank
-from tokbench.statistics.eligibility import FEWER
-from tokbench.statistics.languages import NGRAM_LANGUAGES
-from tokbench.statistics.ngram_bits import NGRAM_RANKS, NGRAM_VERDICTS
+from tokbench.statistics.comparisons.languages import NGRAM_LANGUAGES
+from tokbench.statistics.comparisons.ngram_bits import NGRAM_RANKS, NGRAM_VERDICTS
+from tokbench.statistics.significance.eligibility import FEWER
 from tokbench.tabulation.columns import CANNOT
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
 

@@ -8,10 +8,10 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, NumberSource, PrintedColumn, Table
 from tokbench.report.wording import join_some, pluralise, slug
-from tokbench.statistics.correlation import SMALLER
-from tokbench.statistics.seeds import SEVERAL
+from tokbench.statistics.accuracies.correlation import SMALLER
+from tokbench.statistics.accuracies.seeds import SEVERAL
+from tokbench.statistics.significance.verdicts import IN_WORDS
 from tokbench.statistics.undersized import NOMINAL
-from tokbench.statistics.verdicts import IN_WORDS
 from tokbench.tabulation import table as tidy
 from tokbench.tabulation.table import TidyTable
 
@@ -21,7 +21,7 @@ def told_of_smaller(content: ReportContent, table: Table) -> Table:
 
     Args:
         content: content of the report.
-        table: table whose caption ends with :data:`tokbench.statistics.correlation.SMALLER`.
+        table: table whose caption ends with :data:`tokbench.statistics.accuracies.correlation.SMALLER`.
     """
     measured = content.frames.get("intrinsic")
     if measured is None or not content.smaller:

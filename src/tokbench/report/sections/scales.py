@@ -12,14 +12,14 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing, Exhibit, Heading, NumberSource, Table
 from tokbench.report.sections.rows import path_of, rows, split
 from tokbench.report.wording import printed, slug
-from tokbench.statistics.inference_cost import (
+from tokbench.statistics.scale.inference_cost import (
     COST_AT_EQUAL_BITS,
     EQUAL_ARITHMETIC,
     EQUAL_ARITHMETIC_ORDER,
     MODEL_COSTS,
     PETA,
 )
-from tokbench.statistics.scaling import SCALE_COMPARISONS, SCALE_FITS, SCALE_ORDERS
+from tokbench.statistics.scale.scaling import SCALE_COMPARISONS, SCALE_FITS, SCALE_ORDERS
 from tokbench.tabulation.table import TidyTable
 
 BY = ("corpus", "suite", "size", "varies", "models")

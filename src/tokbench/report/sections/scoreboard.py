@@ -14,8 +14,7 @@ from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import BELOW, UNSURE
 from tokbench.report.sections.rows import RESOURCE, TEXT, path_of
 from tokbench.report.wording import defined, fitting_decimals, listed, printed
-from tokbench.statistics.eligibility import ONE_TRAINING
-from tokbench.statistics.families import (
+from tokbench.statistics.comparisons.families import (
     ACCURACY,
     ALIGNMENT,
     BASELINE,
@@ -27,8 +26,9 @@ from tokbench.statistics.families import (
     UNRANKED,
     UNTESTED,
 )
-from tokbench.statistics.scoreboard import SCOREBOARD
-from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, WORSE, in_full
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
+from tokbench.statistics.significance.eligibility import ONE_TRAINING
+from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, WORSE, in_full
 from tokbench.tabulation.table import Kind
 
 FIRST = "★"

@@ -36,13 +36,13 @@ from tokbench.report.sections.rows import (
 )
 from tokbench.report.sections.token_effects import causal_effects
 from tokbench.report.wording import listed, pluralise, printed, slug, words
-from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
-from tokbench.statistics.eligibility import ONE_TRAINING
-from tokbench.statistics.intervals import INTERVALS
-from tokbench.statistics.ranks import RANKS_BY_SIZE
-from tokbench.statistics.robustness import ROBUSTNESS, ROBUSTNESS_COMPARISONS
-from tokbench.statistics.seeds import SEEDS
-from tokbench.statistics.segmentations import SEGMENTATION_LOSS_COMPARISONS, SEGMENTATION_LOSSES
+from tokbench.statistics.accuracies.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
+from tokbench.statistics.accuracies.intervals import INTERVALS
+from tokbench.statistics.accuracies.ranks import RANKS_BY_SIZE
+from tokbench.statistics.accuracies.seeds import SEEDS
+from tokbench.statistics.comparisons.robustness import ROBUSTNESS, ROBUSTNESS_COMPARISONS
+from tokbench.statistics.comparisons.segmentations import SEGMENTATION_LOSS_COMPARISONS, SEGMENTATION_LOSSES
+from tokbench.statistics.significance.eligibility import ONE_TRAINING
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.segmentations import SEGMENTED_TEXTS
 

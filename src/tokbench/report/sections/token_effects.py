@@ -10,7 +10,14 @@ from tokbench.report.figures import discontinuity
 from tokbench.report.layout import Drawing, Exhibit, NumberSource
 from tokbench.report.sections.rows import path_of, rows, split_all
 from tokbench.report.wording import pluralise, printed, slug
-from tokbench.statistics.token_effects import CUTOFF, KEY, PLACEBO, TOKEN_EFFECT_BINS, TOKEN_EFFECTS, TOKEN_PLACEBOS
+from tokbench.statistics.effects.token_effects import (
+    CUTOFF,
+    KEY,
+    PLACEBO,
+    TOKEN_EFFECT_BINS,
+    TOKEN_EFFECTS,
+    TOKEN_PLACEBOS,
+)
 
 
 def causal_effects(content: ReportContent) -> list[Exhibit]:

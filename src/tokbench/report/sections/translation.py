@@ -12,8 +12,8 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing, Section, Table
 from tokbench.report.sections.rows import drawn_sizes, rows, source_of, split, split_all
 from tokbench.report.wording import slug
-from tokbench.statistics.eligibility import why_untested
-from tokbench.statistics.translations import TRANSLATION_COMPARISONS
+from tokbench.statistics.comparisons.translations import TRANSLATION_COMPARISONS
+from tokbench.statistics.significance.eligibility import why_untested
 from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
 from tokbench.tabulation.translations import PARALLEL_CORPORA, TRANSLATION_SCORES
 from tokbench.tabulation.vocabularies import OVERLAPS, VENN

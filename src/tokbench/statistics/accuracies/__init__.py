@@ -1,0 +1,1 @@
+"""Accuracies of cells: means over seeds, ranks, tests of variants, and correlations."""

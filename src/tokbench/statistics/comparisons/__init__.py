@@ -1,0 +1,1 @@
+"""Comparisons of tokenizers, pair by pair, by each measure, and the scoreboard."""

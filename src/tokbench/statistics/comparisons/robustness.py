@@ -1,0 +1,147 @@
+"""Robustness of segmentations: tokens added and changed per edit of the text, and comparisons of tokenizers.
+
+All tokenizers encode the same lines, and edits are equal. Intervals are over documents.
+"""
+
+from collections.abc import Mapping
+from dataclasses import astuple, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tokbench.statistics.cells import by_variant
+from tokbench.statistics.comparisons.judgement_columns import judgement_columns
+from tokbench.statistics.comparisons.model_bits import DOCUMENTS_EACH
+from tokbench.statistics.comparisons.ngram_bits import judge_differences
+from tokbench.statistics.comparisons.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.significance.estimate import DOCUMENTS, ratio
+from tokbench.statistics.undersized import NONE, Undersized
+from tokbench.tabulation.columns import CORPUS, EDITS, KIND, SIZE, VARIANT, A, B
+from tokbench.tabulation.table import Column, Print, TidyTable
+
+PER_EDIT = "tokens per edit"
+KEY = ("corpus", "size", "kind")
+
+
+def robustness_by_kind(robustness_documents: pl.DataFrame) -> pl.DataFrame:
+    """Return tokens added and changed per edit for every tokenizer and kind of perturbation.
+
+    Args:
+        robustness_documents: edits and tokens of every document.
+
+    Returns:
+        The columns of :data:`ROBUSTNESS`, in the order of the documents' rows, with the variants of a kind together.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for (corpus, size, kind), of_kind in robustness_documents.group_by(*KEY, maintain_order=True):
+        for (variant,), part in of_kind.group_by("variant", maintain_order=True):
+            edits = part["edits"].to_numpy().astype(np.float64)
+            values: list[float | None] = []
+            for name in ("added", "changed"):
+                found = ratio(part[name].to_numpy().astype(np.float64), edits)
+                values += [None] * 3 if found is None else [found.difference, *found.ends()]
+            rows.append((corpus, size, kind, variant, len(edits), int(edits.sum()), *values))
+    return pl.DataFrame(rows, schema=ROBUSTNESS.schema, orient="row")
+
+
+def compare_robustness(
+    robustness_documents: pl.DataFrame,
+    baselines_of_all: Mapping[str, str],
+    fewer: Undersized = NONE,
+    unit_names: Mapping[str, str] = DOCUMENTS_EACH,
+) -> pl.DataFrame:
+    """Compare every two tokenizers of a corpus and size by tokens added per edit, for each kind of perturbation.
+
+    Args:
+        robustness_documents: edits and tokens of every document.
+        baselines_of_all: baseline by variant.
+        fewer: variant and size of undersized vocabularies, which are not tested (default: none).
+        unit_names: name of the units by corpus (default: documents).
+
+    Returns:
+        The columns of :data:`ROBUSTNESS_COMPARISONS`, one row per unordered pair.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for key, part in robustness_documents.group_by(*KEY, maintain_order=True):
+        shared, added = by_variant(part.filter(pl.col("edits") > 0), ("document", "edits"), "added")
+        edits = shared["edits"].to_numpy().astype(np.float64)
+        if not len(edits):
+            continue
+        lowest = min(added, key=lambda name: (added[name].sum(), name))
+        pairs = sorted_pairs(list(added), lowest, baselines_of_all)
+        unit = unit_names.get(str(key[0]), DOCUMENTS)
+        judged = judge_differences(added, edits, pairs, key[1], fewer, unit)
+        rows += [(*key, *pair, *astuple(one), len(edits)) for pair, one in zip(pairs, judged, strict=True)]
+    return pl.DataFrame(rows, schema=ROBUSTNESS_COMPARISONS.schema, orient="row")
+
+
+def _judged() -> tuple[Column, ...]:
+    """Return the columns of a judgement in tokens per edit."""
+    columns = judgement_columns("over documents", "all pairs of the corpus, size and kind")
+    per_edit = (replace(one, unit=PER_EDIT) if one.unit == "bits per byte" else one for one in columns)
+    return tuple(
+        replace(one, heading="a − b (tokens per edit)")
+        if one.name == "difference"
+        else replace(one, definition=one.definition.replace("fewer bits", "fewer tokens added"))
+        for one in per_edit
+    )
+
+
+_END = "an interval needs two documents"
+_FILES = ("robustness/{variant}/{size}.json",)
+ROBUSTNESS = TidyTable(
+    "robustness",
+    "a tokenizer under a kind of perturbation",
+    (
+        CORPUS,
+        SIZE,
+        KIND,
+        VARIANT,
+        Column("documents", pl.Int64, "documents with an edit", "documents"),
+        EDITS,
+        Column("added", pl.Float64, "tokens after the edits minus tokens before / edits", PER_EDIT, "tokens added", 3),
+        Column("added_low", pl.Float64, "lower end of its 95 % interval", PER_EDIT, "added, low", 3, empty=_END),
+        Column("added_high", pl.Float64, "upper end of this interval", PER_EDIT, "added, high", 3, empty=_END),
+        Column("changed", pl.Float64, "edit distance of the tokens / edits", PER_EDIT, "tokens changed", 3),
+        Column("changed_low", pl.Float64, "lower end of its 95 % interval", PER_EDIT, "changed, low", 3, empty=_END),
+        Column("changed_high", pl.Float64, "upper end of this interval", PER_EDIT, "changed, high", 3, empty=_END),
+    ),
+    maker=robustness_by_kind,
+    takes=("robustness_documents",),
+    keys=("corpus", "size", "kind", "variant"),
+    prints=(
+        Print(
+            "statistics",
+            "Robustness of segmentations at {size} tokens on the evaluation split of {corpus}, by kind of perturbation "
+            "of a word, a space or a number. Tokens added: more tokens than before, per edit of the text. Tokens "
+            "changed: fewest insertions, deletions and replacements of tokens, per edit. 95 % intervals of each value "
+            "by Student's t over documents; the next table has those of differences.",
+            ("kind", "variant", "edits", "added", "added_low", "added_high", "changed", "changed_low", "changed_high"),
+            by=("corpus", "size"),
+            files=_FILES,
+            folds_above=0,
+            arranged=True,
+        ),
+    ),
+)
+ROBUSTNESS_COMPARISONS = TidyTable(
+    "robustness_comparisons",
+    f"two variants at a vocabulary size under a kind of perturbation; {WHICH}",
+    (CORPUS, SIZE, KIND, A, B, *_judged(), Column("documents", pl.Int64, "documents with an edit", "documents")),
+    maker=compare_robustness,
+    takes=("robustness_documents", "baselines_of_all", "fewer", "unit_names"),
+    keys=("corpus", "size", "kind", "a", "b"),
+    prints=(
+        Print(
+            "statistics",
+            "Tokens added per edit with a minus those with b, at {size} tokens on the evaluation split of {corpus}, by "
+            "kind of perturbation; by Student's t over its documents.",
+            ("kind", "a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "documents"),
+            by=("corpus", "size"),
+            files=("robustness/{a}/{size}.json", "robustness/{b}/{size}.json"),
+            folds_above=0,
+            arranged=True,
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Causal effects of tokens, by regression discontinuity."""

@@ -1,0 +1,434 @@
+"""Causal effect of a token: how much likelier its characters become when it is in the vocabulary.
+
+Lesci, Meister, Hofmann, Vlachos and Pimentel, "Causal Estimation of Tokenisation Bias" (2025). A construction ranks
+tokens and the vocabulary ends at an arbitrary rank, so tokens just before and just after it differ in little but their
+presence. The outcome of a token is the mean log-probability of its occurrences, in bits. The effect is the jump of the
+outcome at the end of the vocabulary, see :mod:`tokbench.statistics.effects.discontinuity`. As a ratio of probabilities
+it is 2 to the power of the effect. Placebo cut-offs are ranks where nothing happens; effects there should be nil.
+
+Every seed of a model shares the tokenizer and the text. The interval over seeds covers other trainings, with the same
+tokens. The interval over tokens covers other tokens near the cut-off, with the same trainings. The interval over both
+adds the two variances, with Satterthwaite's degrees of freedom (1946). Variation of single tokens between seeds is in
+both, so it is slightly too wide.
+
+A model that gives each token the same probability, as before training, has an effect too: the tokens that spell a token
+outside the vocabulary, minus one, times the logarithm of the vocabulary's size. Training has to be compared with it.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import fsum, sqrt
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tokbench.kernels.elementary import exponentials_of, logs_of
+from tokbench.statistics.effects.discontinuity import Jump, jump, placebo_cutoffs
+from tokbench.statistics.significance.estimate import Estimate
+from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, VARIANT
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
+
+KEY = ("corpus", "variant", "size", "model")
+CUTOFF, PLACEBO = "cut-off", "placebo"
+BANDS = 3
+"""Number of frequency bands, with about equal numbers of tokens."""
+BINS = 8
+"""Number of points of the figure per bandwidth."""
+FEW = "fewer than four tokens with an occurrence on a side of the cut-off"
+ONE_SEED = "one training: variation between seeds is not known"
+BITS = "bits"
+OVER_BANDWIDTHS = ("least", "most")
+"""Columns of the smallest and largest effect over bandwidths."""
+
+
+class ScoredModel:
+    """Scores of one model with one tokenizer, over its seeds.
+
+    Attributes:
+        reach: number of ranks on each side of the cut-off.
+        bandwidth: number of ranks on each side through which lines are fitted.
+        seeds: number of seeds.
+        outcomes: for each seed, mean log-probability of an occurrence in bits, by rank; of tokens that every seed
+            scored.
+        occurrences: occurrences by rank.
+        uniform: outcome by rank if all tokens were equally probable, as before training; empty if it is not known.
+    """
+
+    def __init__(self, part: pl.DataFrame, bandwidth: int | None) -> None:
+        ranks = part["rank"]
+        self.reach = max(-int(str(ranks.min())), int(str(ranks.max())) + 1)
+        self.bandwidth = max(self.reach // 4, 1) if bandwidth is None else bandwidth
+        self.occurrences = dict(part.select("rank", "occurrences").iter_rows())
+        scored = part.filter(pl.col("scored") > 0)
+        by_seed = [
+            {rank: bits / count for rank, bits, count in rows.select("rank", "bits", "scored").iter_rows()}
+            for _, rows in scored.group_by("seed", maintain_order=True)
+        ]
+        self.seeds = len(by_seed)
+        shared = set.intersection(*map(set, by_seed)) if by_seed else set()
+        self.outcomes = [{rank: one[rank] for rank in sorted(shared)} for one in by_seed]
+        uniform = scored.select("rank", "uniform_bits", "scored").drop_nulls().iter_rows()
+        self.uniform = {rank: bits / count for rank, bits, count in uniform if rank in shared}
+
+    @property
+    def means(self) -> dict[int, float]:
+        """Outcome by rank, mean over seeds."""
+        first = self.outcomes[0] if self.outcomes else {}
+        return {rank: fsum(one[rank] for one in self.outcomes) / self.seeds for rank in first}
+
+    def bands(self) -> list[tuple[int, int | None]]:
+        """Return the fewest and most occurrences of each frequency band; None for no limit.
+
+        The limits divide the tokens within a bandwidth of the cut-off into thirds. Equal counts are in the same band.
+        Occurrences are those in the text as segmented by the longer vocabulary, which does not depend on the cut-off.
+        """
+        near = (rank for rank in self.means if -self.bandwidth <= rank < self.bandwidth)
+        counts = sorted(self.occurrences[rank] for rank in near)
+        if not counts:
+            return []
+        starts = sorted({counts[len(counts) * band // BANDS] for band in range(BANDS)} | {counts[0]})
+        return list(zip(starts, [*(start - 1 for start in starts[1:]), None], strict=True))
+
+    def fits(self) -> Iterator[tuple[str, int, int, str, set[int] | None]]:
+        """Yield kind, cut-off, bandwidth, frequency band and its ranks (None for all) of every estimate."""
+        for bandwidth in (self.bandwidth, max(self.bandwidth // 2, 1), min(2 * self.bandwidth, self.reach)):
+            yield CUTOFF, 0, bandwidth, "", None
+        for low, high in self.bands():
+            ranks = {
+                rank for rank, count in self.occurrences.items() if low <= count and (high is None or count <= high)
+            }
+            yield CUTOFF, 0, self.bandwidth, f"{low} or more" if high is None else f"{low} to {high}", ranks
+        for cutoff in placebo_cutoffs(self.reach, self.bandwidth):
+            yield PLACEBO, cutoff, self.bandwidth, "", None
+
+
+def _models(token_scores: pl.DataFrame, bandwidth: int | None) -> Iterator[tuple[tuple[Any, ...], ScoredModel]]:
+    for key, part in token_scores.group_by(*KEY, maintain_order=True):
+        yield key, ScoredModel(part, bandwidth)
+
+
+def _jump(outcomes: dict[int, float], cutoff: int, bandwidth: int, ranks: set[int] | None) -> Jump | None:
+    points = [(rank, value) for rank, value in outcomes.items() if ranks is None or rank in ranks]
+    return jump(points, cutoff, bandwidth)
+
+
+def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = None) -> pl.DataFrame:
+    """Estimate the effect of a token's presence for every model and tokenizer, over all seeds.
+
+    Args:
+        token_scores_by_seed: scores of tokens with a column ``seed``.
+        bandwidth: ranks on each side of a cut-off. Default: a quarter of the scored ranks on a side.
+
+    Returns:
+        The columns of :data:`TOKEN_EFFECTS`: estimates at the end of the vocabulary with the bandwidth, half and twice
+        of it, by frequency band, and at placebo cut-offs. Each has the same estimate for a model that was not trained.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for key, model in _models(token_scores_by_seed, bandwidth):
+        means = model.means
+        for kind, cutoff, width, band, ranks in model.fits():
+            head = (*key, kind, cutoff, width, band, model.seeds)
+            if (of_means := _jump(means, cutoff, width, ranks)) is None:
+                rows.append((*head, *[None] * 19, FEW))
+                continue
+            estimate = of_means.estimate
+            low, high = estimate.ends()
+            by_seed = [_jump(one, cutoff, width, ranks) for one in model.outcomes]
+            over_seeds = _over_seeds([one.estimate.difference for one in by_seed if one is not None])
+            ends: list[float | None] = [None] * 4
+            if over_seeds is not None:
+                ends = [*over_seeds.ends(), *_added(estimate, over_seeds).ends()]
+            lines = (of_means.inside, of_means.outside)
+            untrained = _jump(model.uniform, cutoff, width, ranks)
+            rows.append(
+                (
+                    *head, estimate.difference, low, high, *ends, estimate.error, estimate.degrees,
+                    *ratios_of([estimate.difference, low, high]),
+                    *(value for line in lines for value in (line.points, line.level, line.slope)),
+                    None if untrained is None else untrained.estimate.difference,
+                    None if model.seeds > 1 else ONE_SEED,
+                )
+            )  # fmt: skip
+    schema = {name: kind for name, kind in TOKEN_EFFECTS.schema.items() if name not in OVER_BANDWIDTHS}
+    over = pl.when(kind=CUTOFF, band="").then("effect")
+    return (
+        pl.DataFrame(rows, schema=schema, orient="row")
+        .with_columns(
+            pl.when(kind=CUTOFF, band="").then(end.over(*KEY)).alias(name)
+            for name, end in zip(OVER_BANDWIDTHS, (over.min(), over.max()), strict=True)
+        )
+        .select(*TOKEN_EFFECTS.schema)
+    )
+
+
+def ratios_of(bits: Sequence[float | None]) -> list[float | None]:
+    """Return 2 to the power of each number; None for None."""
+    known = np.array([0.0 if one is None else one for one in bits])
+    found = exponentials_of(known * float(logs_of([2.0])[0])).tolist()
+    return [None if one is None else value for one, value in zip(bits, found, strict=True)]
+
+
+def _over_seeds(effects: Sequence[float]) -> Estimate | None:
+    """Return the mean effect over seeds with its standard error between them; None for one seed."""
+    count = len(effects)
+    if count < 2:
+        return None
+    mean = fsum(effects) / count
+    deviation = sqrt(fsum((one - mean) ** 2 for one in effects) / (count - 1))
+    return Estimate(mean, deviation / sqrt(count), count - 1.0)
+
+
+def _added(over_tokens: Estimate, over_seeds: Estimate) -> Estimate:
+    """Return the estimate with the sum of two variances, and Satterthwaite's degrees of freedom."""
+    squares = [one.error * one.error for one in (over_tokens, over_seeds)]
+    parts = [square * square / one.degrees for square, one in zip(squares, (over_tokens, over_seeds), strict=True)]
+    degrees = fsum(squares) ** 2 / fsum(parts) if any(parts) else over_tokens.degrees
+    return Estimate(over_tokens.difference, sqrt(fsum(squares)), degrees)
+
+
+def token_effects_by_seed(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = None) -> pl.DataFrame:
+    """Estimate the effect of a token's presence for every model, tokenizer and seed.
+
+    Args:
+        token_scores_by_seed: scores of tokens with a column ``seed``.
+        bandwidth: as for :func:`token_effects`.
+
+    Returns:
+        The columns of :data:`TOKEN_EFFECTS_BY_SEED`; estimates without enough tokens are left out.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for key, part in token_scores_by_seed.group_by(*KEY, maintain_order=True):
+        shared = list(ScoredModel(part, bandwidth).fits())
+        for (seed,), scores in part.group_by("seed", maintain_order=True):
+            outcomes = ScoredModel(scores, bandwidth).means
+            for kind, cutoff, width, band, ranks in shared:
+                if (found := _jump(outcomes, cutoff, width, ranks)) is not None:
+                    one = found.estimate
+                    rows.append(
+                        (*key, seed, kind, cutoff, width, band, one.difference, *one.ends(), one.error, one.degrees)
+                    )
+    return pl.DataFrame(rows, schema=TOKEN_EFFECTS_BY_SEED.schema, orient="row")
+
+
+def token_placebos(token_effects: pl.DataFrame, token_effects_by_seed: pl.DataFrame) -> pl.DataFrame:
+    """Count the placebo cut-offs with an interval that excludes 0.
+
+    Args:
+        token_effects: estimates over all seeds.
+        token_effects_by_seed: estimates of every seed.
+
+    Returns:
+        The columns of :data:`TOKEN_PLACEBOS`, a row per model and tokenizer with a placebo estimate.
+    """
+    rows: list[tuple[Any, ...]] = []
+    excludes = (pl.col("low") > 0) | (pl.col("high") < 0)
+    for key, part in token_effects.drop_nulls("effect").group_by(*KEY, maintain_order=True):
+        placebos = part.filter(kind=PLACEBO)
+        if placebos.is_empty():
+            continue
+        bandwidth = placebos["bandwidth"][0]
+        single = token_effects_by_seed.filter(kind=PLACEBO, **dict(zip(KEY, key, strict=True)))
+        size = placebos["effect"].abs()
+        count, of_seeds = int(placebos.select(excludes.sum()).item()), int(single.select(excludes.sum()).item())
+        real = part.filter(kind=CUTOFF, bandwidth=bandwidth, band="")["effect"].to_list()
+        larger = int((size >= abs(real[0])).sum()) if real else None
+        tests = (len(placebos), count, count / len(placebos), len(single), of_seeds, of_seeds / len(single))
+        rows.append((*key, bandwidth, *tests, max(size.to_list()), real[0] if real else None, larger))
+    return pl.DataFrame(rows, schema=TOKEN_PLACEBOS.schema, orient="row")
+
+
+def token_effect_bins(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = None) -> pl.DataFrame:
+    """Average outcomes over neighbouring ranks, for a figure.
+
+    Args:
+        token_scores_by_seed: scores of tokens with a column ``seed``.
+        bandwidth: as for :func:`token_effects`; a bin has an eighth of its ranks. No bin crosses the cut-off.
+
+    Returns:
+        The columns of :data:`TOKEN_EFFECT_BINS`; bins without an occurrence are left out.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for key, model in _models(token_scores_by_seed, bandwidth):
+        width = max(model.bandwidth // BINS, 1)
+        bins: dict[int, list[float]] = {}
+        for rank, value in model.means.items():
+            bins.setdefault(rank // width, []).append(value)
+        for number, values in sorted(bins.items()):
+            ends = (number * width, (number + 1) * width - 1)
+            rows.append((*key, *ends, len(values), fsum(values) / len(values)))
+    return pl.DataFrame(rows, schema=TOKEN_EFFECT_BINS.schema, orient="row")
+
+
+_HEAD = (CORPUS, VARIANT, SIZE, MODEL)
+_WHICH = (
+    Column("kind", pl.String, "`cut-off` for the end of the vocabulary, `placebo` for a rank where nothing happens"),
+    Column("cutoff", pl.Int64, "rank of the cut-off, from the end of the vocabulary", "ranks"),
+    Column("bandwidth", pl.Int64, "ranks on each side of the cut-off, through which the lines are fitted", "ranks"),
+    Column("band", pl.String, "occurrences of the tokens in the text as segmented by the longer vocabulary; empty for "
+           "all tokens", heading="occurrences"),
+)  # fmt: skip
+_EFFECT = Column(
+    "effect", pl.Float64,
+    "mean log-probability of an occurrence for tokens in the vocabulary minus that for tokens outside, at the cut-off",
+    BITS, "effect (bits)", 3,
+)  # fmt: skip
+_LOW = Column("low", pl.Float64, "lower end of its 95 % interval over tokens, by HC3 and Student's t", BITS, "low", 3)
+_HIGH = Column("high", pl.Float64, "upper end of this interval", BITS, "high", 3)
+_ERROR = Column("error", pl.Float64, "standard error (HC3) over tokens", BITS, "standard error", 3)
+_DEGREES = Column("degrees", pl.Float64, "degrees of freedom: tokens minus 4", "", "degrees", 0)
+_FILES = ("token_scores/{model}/{variant}/{size}.json",)
+TOKEN_EFFECTS = TidyTable(
+    "token_effects",
+    "a cut-off, bandwidth and frequency band, for a model with a tokenizer, over all seeds",
+    (
+        *_HEAD,
+        *_WHICH,
+        Column("seeds", pl.Int64, "trainings", "seeds"),
+        _EFFECT,
+        _LOW,
+        _HIGH,
+        Column("least", pl.Float64, "smallest effect over the bandwidths; at the end of the vocabulary, for all tokens",
+               BITS, "least, bandwidths", 3),
+        Column("most", pl.Float64, "largest effect over the bandwidths", BITS, "most, bandwidths", 3),
+        Column("seed_low", pl.Float64, "lower end of the 95 % interval of the effect over seeds, by Student's t", BITS,
+               "low, seeds", 3),
+        Column("seed_high", pl.Float64, "upper end of this interval", BITS, "high, seeds", 3),
+        Column("both_low", pl.Float64, "lower end of the 95 % interval over tokens and seeds: the two variances added",
+               BITS, "low, both", 3),
+        Column("both_high", pl.Float64, "upper end of this interval", BITS, "high, both", 3),
+        _ERROR,
+        _DEGREES,
+        Column("ratio", pl.Float64, "2 to the power of the effect: probability in the vocabulary / outside it", "",
+               "ratio", 2),
+        Column("ratio_low", pl.Float64, "2 to the power of `low`", "", "ratio, low", 2),
+        Column("ratio_high", pl.Float64, "2 to the power of `high`", "", "ratio, high", 2),
+        Column("inside", pl.Int64, "tokens before the cut-off", "tokens", "tokens before"),
+        Column("inside_level", pl.Float64, "outcome at the cut-off by the line before it", BITS, "before (bits)", 2),
+        Column("inside_slope", pl.Float64, "slope of this line", "bits per rank"),
+        Column("outside", pl.Int64, "tokens after the cut-off", "tokens", "tokens after"),
+        Column("outside_level", pl.Float64, "outcome at the cut-off by the line after it", BITS, "after (bits)", 2),
+        Column("outside_slope", pl.Float64, "slope of this line", "bits per rank"),
+        Column("untrained", pl.Float64, "the same estimate if all tokens of the model were equally probable, as before "
+               "training", BITS, "untrained (bits)", 3),
+        REASON,
+    ),
+    maker=token_effects,
+    takes=("token_scores_by_seed", "bandwidth"),
+    keys=(*KEY, "kind", "cutoff", "bandwidth", "band"),
+    prints=(
+        Print(
+            "statistics",
+            "Causal effect of a token's presence in the vocabulary on the log-probability of its characters, on the "
+            "evaluation split of {corpus}: jump at the end of the vocabulary between lines fitted on both sides. "
+            "Untrained: the same jump if all tokens were equally probable, as before training. Ratio: probability with "
+            "the token / without it. 95 % intervals: over other tokens near the cut-off, over other seeds, and over "
+            "both. Least and most: over bandwidths. Rows with occurrences are frequency bands.",
+            (
+                "variant", "size", "model", "bandwidth", "band", "inside", "outside", "effect", "least", "most",
+                "untrained", "low", "high", "seeds", "seed_low", "seed_high", "both_low", "both_high", "degrees",
+                "ratio",
+            ),
+            by=("corpus",),
+            files=_FILES,
+            arranged=True,
+        ),
+        Print(
+            "statistics",
+            "The same estimate at placebo cut-offs on {corpus}, ranks where nothing happens. Windows of neighbouring "
+            "cut-offs overlap.",
+            (
+                "variant", "size", "model", "cutoff", "bandwidth", "inside", "outside", "effect", "low", "high",
+                "seed_low", "seed_high", "degrees",
+            ),
+            by=("corpus",),
+            files=_FILES,
+            folds_above=0,
+            name="token_placebo_effects",
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip
+TOKEN_EFFECTS_BY_SEED = TidyTable(
+    "token_effects_by_seed",
+    "a cut-off, bandwidth and frequency band, for one training of a model with a tokenizer",
+    (
+        *_HEAD,
+        Column("seed", pl.Int64, "seed of the training; empty for a model without siblings"),
+        *_WHICH,
+        _EFFECT,
+        _LOW,
+        _HIGH,
+        _ERROR,
+        _DEGREES,
+    ),
+    maker=token_effects_by_seed,
+    takes=("token_scores_by_seed", "bandwidth"),
+    keys=(*KEY, "seed", "kind", "cutoff", "bandwidth", "band"),
+    of_models=True,
+)
+TOKEN_PLACEBOS = TidyTable(
+    "token_placebos",
+    "a model with a tokenizer",
+    (
+        *_HEAD,
+        _WHICH[2],
+        Column("placebos", pl.Int64, "placebo cut-offs", "cut-offs"),
+        Column("excluding", pl.Int64, "placebo cut-offs whose 95 % interval over tokens excludes 0, over all seeds",
+               "cut-offs", "excluding 0"),
+        Column("share", pl.Float64, "share of these; 0.05 is expected without an effect", SHARE, "share (%)", 1),
+        Column("tests", pl.Int64, "placebo cut-offs of single trainings", "cut-offs", "of single seeds"),
+        Column("excluding_by_seed", pl.Int64, "those whose interval excludes 0", "cut-offs",
+               "excluding 0, single seeds"),
+        Column("share_by_seed", pl.Float64, "share of these", SHARE, "share, single seeds (%)", 1),
+        Column("largest", pl.Float64, "largest absolute effect at a placebo cut-off", BITS, "largest (bits)", 3),
+        Column("effect", pl.Float64, "effect at the end of the vocabulary", BITS, "effect (bits)", 3),
+        Column("larger", pl.Int64, "placebo cut-offs whose absolute effect is not below that one", "cut-offs",
+               "not smaller"),
+    ),
+    maker=token_placebos,
+    takes=("token_effects", "token_effects_by_seed"),
+    keys=KEY,
+    prints=(
+        Print(
+            "statistics",
+            "Placebo cut-offs on {corpus}: the same estimate at ranks where nothing happens. Its 95 % interval should "
+            "exclude 0 in about 5 % of them. A larger share means that a line does not fit the ranks, and the interval "
+            "at the end of the vocabulary is too narrow, too. Windows of neighbouring cut-offs overlap.",
+            by=("corpus",),
+            files=_FILES,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip
+TOKEN_EFFECT_BINS = TidyTable(
+    "token_effect_bins",
+    "neighbouring ranks of a model with a tokenizer",
+    (
+        *_HEAD,
+        Column("first", pl.Int64, "lowest rank, from the end of the vocabulary", "ranks"),
+        Column("last", pl.Int64, "highest rank", "ranks"),
+        Column("tokens", pl.Int64, "tokens with an occurrence", "tokens"),
+        Column("outcome", pl.Float64, "mean log-probability of an occurrence, over these tokens and all seeds", BITS),
+    ),
+    maker=token_effect_bins,
+    takes=("token_scores_by_seed", "bandwidth"),
+    keys=(*KEY, "first"),
+    prints=(
+        Print(
+            "statistics",
+            "Tokens of {variant} around the end of a vocabulary of {size} tokens, under {model}, on the evaluation "
+            "split of {corpus}. First: log-probability of a token's characters, averaged over neighbouring ranks, and "
+            "lines through the ranks near the end of the vocabulary. The jump is the effect of being in the "
+            "vocabulary. Second: the same estimate at placebo cut-offs, where nothing happens. 95 % intervals cover "
+            "other tokens near the cut-off.",
+            by=KEY,
+            files=_FILES,
+            name="token_effect",
+            arranged=True,
+            form="figure",
+        ),
+    ),
+    of_models=True,
+)

@@ -1,0 +1,1 @@
+"""Seeds and questions that a comparison needs, planned from a pilot."""

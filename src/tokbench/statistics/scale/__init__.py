@@ -1,0 +1,1 @@
+"""Language models over scale: power laws, orders and costs."""

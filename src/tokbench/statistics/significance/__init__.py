@@ -1,0 +1,1 @@
+"""Tests, estimates with intervals, and verdicts: one rule for every comparison."""
