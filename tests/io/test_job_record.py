@@ -14,7 +14,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_folder
 from tokbench.io.job_record import VARIABLE, comment_of_job, digest_of_job, job_metadata, read_job, reject_other_jobs
 from tokbench.io.json import read_result, write_result
-from tokbench.pretokens.files import counts_writer
+from tokbench.pretokens.tables import counts_writer
 
 RECORD: dict[str, Any] = {
     "code": "0123456789abcdef",

@@ -24,8 +24,9 @@ from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, count_pretokens, merge_counts
 from tokbench.pretokens.external_count import count_external, import_external, merge_external
-from tokbench.pretokens.files import counts_writer, language_table, read_languages, read_word_list, write_languages
+from tokbench.pretokens.files import language_table, read_languages, read_word_list, write_languages
 from tokbench.pretokens.spilling_counter import MIN_ROOM, MemoryBound, SpillingCounter
+from tokbench.pretokens.tables import counts_writer
 from tokbench.reference import ngram as twin
 from tokbench.runtime.memory_limit import RESERVE, resident
 

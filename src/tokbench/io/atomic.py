@@ -18,13 +18,13 @@ from pathlib import Path
 
 from tokbench.io.folder_record import (
     NOT_CONTENT,
-    RECORD,
     Kind,
     reject_altered,
     reject_foreign_output,
     remove_written,
     write_record,
 )
+from tokbench.io.job_record import FOLDER_RECORD
 from tokbench.io.output_place import (
     ended_by_sigterm,
     failures_reported,
@@ -136,7 +136,7 @@ def atomic_files(path: Path | str, kind: Kind, *, last: str, stale: Sequence[str
             names = {file.name for file in partial.iterdir()}
             for name in set(stale) - names:
                 (place / name).unlink(missing_ok=True)
-            for name in [RECORD, *sorted(names - {RECORD, last}), last]:
+            for name in [FOLDER_RECORD, *sorted(names - {FOLDER_RECORD, last}), last]:
                 _keep_mode(partial / name, place / name)
                 os.replace(partial / name, place / name)
 

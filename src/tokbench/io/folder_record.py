@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from tokbench.errors import TokbenchError
-from tokbench.io.job_record import current_job
+from tokbench.io.job_record import FOLDER_RECORD, current_job
 
 SUMMED = (".jsonl", ".mds", ".npy", ".parquet", ".pt", ".safetensors", ".yaml", "counts.json")
 """Endings of the files whose checksums are in the record."""
@@ -36,8 +36,7 @@ def sums_of(folder: Path, files: Iterable[str]) -> dict[str, str]:
     return {name: sha256(folder / name) for name in files if name.endswith(SUMMED)}
 
 
-RECORD = ".tokbench.json"
-NOT_CONTENT = (RECORD, ".snakemake_timestamp")
+NOT_CONTENT = (FOLDER_RECORD, ".snakemake_timestamp")
 """Files in an output folder that are not part of the output; the second is Snakemake's."""
 
 Kind = Literal[
@@ -85,7 +84,7 @@ def write_record(folder: Path, kind: Kind, older: Path | None = None) -> None:
     record: dict[str, Any] = {**current_job(), "kind": there, "files": sorted({*files, *new})}
     if there not in SUMMED_ELSEWHERE and (known := sums | sums_of(folder, new)):
         record["sha256"] = dict(sorted(known.items()))
-    (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (folder / FOLDER_RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def reject_altered(file: Path, remedy: str) -> None:
@@ -103,7 +102,7 @@ def reject_altered(file: Path, remedy: str) -> None:
     if noted is None:
         summed = record.kind not in SUMMED_ELSEWHERE and file.name.endswith(SUMMED)
         if summed and file.name in record.files:
-            raise TokbenchError(f"{file}: its checksum is missing in {RECORD}; {remedy}")
+            raise TokbenchError(f"{file}: its checksum is missing in {FOLDER_RECORD}; {remedy}")
     elif sha256(file) != noted:
         raise TokbenchError(f"{file}: not as it was written; {remedy}")
 
@@ -190,7 +189,7 @@ def _files(folder: Path) -> Iterator[str]:
 def _read(folder: Path) -> Record | None:
     """Read a folder's record; None if there is none or it is not valid."""
     try:
-        record: Any = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        record: Any = json.loads((folder / FOLDER_RECORD).read_text(encoding="utf-8"))
         kind, files, sums = record["kind"], record["files"], record.get("sha256", {})
     except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError, AttributeError):
         return None

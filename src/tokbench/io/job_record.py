@@ -22,6 +22,8 @@ VARIABLE = "TOKBENCH_JOB"
 KEY = "job"
 METADATA = "tokbench.job"
 """Key in the metadata of a Parquet file."""
+FOLDER_RECORD = ".tokbench.json"
+"""File in an output folder that contains the record, see :mod:`tokbench.io.folder_record`."""
 COMMENTS = {".html": "<!-- tokbench job {} -->", ".bib": "% tokbench job {}"}
 """Comments that contain the record, by the ending of the file."""
 IN_COMMENT = re.compile(r"tokbench job (\{.*\})")
@@ -91,9 +93,7 @@ def read_job(path: Path) -> Mapping[str, Any] | None:
 
 def _read(path: Path) -> Any:
     if path.is_dir():
-        from tokbench.io.folder_record import RECORD
-
-        return json.loads((path / RECORD).read_text(encoding="utf-8")).get(KEY)
+        return json.loads((path / FOLDER_RECORD).read_text(encoding="utf-8")).get(KEY)
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
 

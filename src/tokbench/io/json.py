@@ -15,7 +15,7 @@ from typing import Any
 
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import read_regular
-from tokbench.io.job_record import KEY, current_job
+from tokbench.io.job_record import FOLDER_RECORD, KEY, current_job
 
 HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Possible unpaired surrogates, which UTF-8 cannot encode; the escapes of a pair match as well."""
@@ -133,9 +133,7 @@ def read_result(path: Path | str, remedy: str, *, lenient: bool = False) -> dict
     if CHECKSUM not in content:
         raise TokbenchError(f"{path}: no checksum ({CHECKSUM}), so it may be edited; {remedy}")
     if content.pop(CHECKSUM) != _checksum(content):
-        from tokbench.io.folder_record import RECORD
-
-        output = "its folder" if (Path(path).parent / RECORD).is_file() else "it"
+        output = "its folder" if (Path(path).parent / FOLDER_RECORD).is_file() else "it"
         raise TokbenchError(f"{path}: not as it was written; delete {output} and run the workflow again")
     content.pop(KEY, None)
     return content

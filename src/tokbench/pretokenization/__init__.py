@@ -42,19 +42,18 @@ class Scheme(Method):
     Attributes:
         pattern: equivalent regular expression on text, or several that are applied in turn. None if there is none (the
             document is one pre-token) or if it depends on options.
+        scanner: the same in a kernel, without a call into Python; None if there is none.
     """
 
     pattern: str | tuple[str, ...] | None
+    scanner: Scanner | None = None
 
     def cut(self, options: "Options | None") -> Cut:
         """Return the splitting functions; here there are no options to apply."""
-        from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-
-        scanner = KERNEL_SCHEMES.get(self.name)
         splits = (self.pattern,) if isinstance(self.pattern, str) else self.pattern
-        return Cut(
-            boundaries=self.function, splits=() if splits is None and scanner is not None else splits, scanner=scanner
-        )
+        if splits is None and self.scanner is not None:
+            splits = ()
+        return Cut(boundaries=self.function, splits=splits, scanner=self.scanner)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -82,6 +81,7 @@ def pretokenization(
     pattern: str | tuple[str, ...] | None = None,
     options: "type[Options] | None" = None,
     chosen: bool = False,
+    scanner: Scanner | None = None,
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a pre-tokenization.
@@ -91,6 +91,7 @@ def pretokenization(
         pattern: equivalent regular expression, for the lists of methods and for other libraries.
         options: class of its options. With it, the function is a :class:`Choose`, otherwise a :class:`Boundaries`.
         chosen: True if the function is a :class:`Choose` although it has no options (default: False).
+        scanner: the same in a kernel, for a method without options (default: None).
         cites: see :class:`~tokbench.registry.Method`.
 
     Raises:
@@ -102,7 +103,7 @@ def pretokenization(
         texts = pattern if isinstance(pattern, tuple) else (pattern or "",)
         schemes.check(all(isinstance(text, str) for text in texts), name, f"its pattern is {pattern!r}; pass text")
         if options is None and not chosen:
-            schemes.add(Scheme(name=name, function=function, pattern=pattern, cites=cites))
+            schemes.add(Scheme(name=name, function=function, pattern=pattern, scanner=scanner, cites=cites))
         else:
             method = ChosenScheme(name=name, function=function, pattern=pattern, options_class=options, cites=cites)
             schemes.add(method, protocol=Choose)

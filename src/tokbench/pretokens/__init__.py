@@ -9,7 +9,7 @@ pyarrow is imported only where a table is read or written, and its arrays are re
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import index
 from pathlib import Path
@@ -19,18 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError, shortened
-from tokbench.io.atomic import atomic_file
-from tokbench.io.numbers import LARGEST_BYTES, whole_number
-from tokbench.io.text_files import is_parquet, read_lines
+from tokbench.io.text_files import is_parquet
 from tokbench.kernels.count import Counter
+from tokbench.pretokens.tables import SCHEME_KEY, columns, read_table, read_tsv, scheme_of, write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEME_KEY = "tokbench.scheme"
 TOO_MUCH = "divide all counts by the same number"
 """Advice for counts whose sum does not fit into 63 bits."""
-Result = TypeVar("Result")
 Value = TypeVar("Value")
 
 
@@ -205,74 +202,3 @@ def renamed(scheme: Value | None, pretokenization: Value) -> Value:
         return pretokenization
     warnings.warn("the argument scheme is now called pretokenization", DeprecationWarning, stacklevel=3)
     return scheme
-
-
-def columns(table: "pa.Table") -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the columns ``pretoken`` and ``count`` of a table as the arrays of :meth:`PretokenCounts.merged`.
-
-    Raises:
-        ValueError: as :meth:`PretokenCounts.from_arrow`.
-    """
-    import pyarrow as pa
-
-    from tokbench.io.parquet import require
-
-    require(table.schema, pretoken="text", count="whole numbers")
-    pretokens, numbers = (
-        table[name].cast(kind).combine_chunks()
-        for name, kind in (("pretoken", pa.large_binary()), ("count", pa.int64()))
-    )
-    counts = _int64(numbers.buffers()[1], numbers.offset, len(numbers))
-    if pretokens.null_count or numbers.null_count or (counts < 0).any():
-        raise ValueError("a pre-token or a count is missing, or a count is negative")
-    _, offsets, data = pretokens.buffers()
-    starts = _int64(offsets, pretokens.offset, len(pretokens) + 1) if len(pretokens) else np.zeros(1, np.int64)
-    return np.frombuffer(data or b"", np.uint8), starts, counts
-
-
-def scheme_of(schema: "pa.Schema") -> str | None:
-    """Return the pre-tokenization named in a table's metadata; None if there is none."""
-    scheme = (schema.metadata or {}).get(SCHEME_KEY.encode())
-    return scheme.decode() if scheme else None
-
-
-def write_table(table: "pa.Table", path: Path | str) -> None:
-    """Write a table as Parquet, atomically."""
-    from tokbench.pretokens.files import counts_writer
-
-    with atomic_file(path) as partial, counts_writer(partial, table.schema) as write:
-        write(table)
-
-
-def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
-    """Read Parquet, verify its checksum and convert the table.
-
-    Raises:
-        TokbenchError: the file is not such a table or was changed after it was written; the message names it.
-    """
-    from tokbench.io.parquet import parquet, whole
-    from tokbench.pretokens.files import Verification
-
-    with parquet(path, "a readable file of pre-token counts", "make it again") as file:
-        verification = Verification(path, file)
-        table = whole(file)
-        verification.add(table)
-        verification.end()
-        return convert(table)
-
-
-def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.int64]:
-    return np.frombuffer(buffer or b"", np.int64)[start : start + length]
-
-
-def read_tsv(path: Path) -> Iterator[tuple[bytes, int]]:
-    for number, data in enumerate(read_lines(path, "make it again"), 1):
-        line = data.decode(errors="replace")
-        if not line.strip():
-            continue
-        try:
-            token, count = line.rstrip("\r\n").split("\t")
-            pair = bytes.fromhex(token), whole_number(count, 0, LARGEST_BYTES)
-        except ValueError:
-            raise TokbenchError(f"{path}:{number}: expected 'hex<TAB>count', found {line.strip()[:60]!r}") from None
-        yield pair

@@ -20,8 +20,9 @@ from tokbench.kernels.runs import Merge, give_back
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.pretokens.count import NOTHING, check_scheme, count_languages, cut_by
-from tokbench.pretokens.files import Arrays, counts_writer, language_table, read_languages, read_parts
+from tokbench.pretokens.files import Arrays, language_table, read_languages, read_parts
 from tokbench.pretokens.spilling_counter import MemoryBound, SpillingCounter
+from tokbench.pretokens.tables import counts_writer
 
 RUN_BUFFER = 1 << 18
 """Bytes of a run read at a time."""

@@ -2,17 +2,14 @@
 
 - Files of counts: Parquet, read in batches. Several languages share one table with a column ``language``.
 - Frequent pre-tokens: those with a minimum count, and the share of the text that the others make up.
-- Checksums: computed over the rows when a file is written and verified when it is read, so that manual edits are
-  noticed. They do not depend on batches, row groups or pages.
 - Word lists: pre-token counts published as two files, words and counts. Format of the data of Lim, Choo and Lauw, "A
   partition cover approach to tokenization" (2025). Their words spell a space as U+0120; its two bytes C4 A0 are not
   converted, as in their experiments.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,13 +19,13 @@ from numpy.typing import NDArray
 
 from tokbench.corpus.languages import by_tag
 from tokbench.errors import TokbenchError
-from tokbench.io.job_record import job_metadata
 from tokbench.io.numbers import LARGEST_BYTES, whole_number
-from tokbench.io.parquet import CHECKSUM, column_names, parquet, pieces
+from tokbench.io.parquet import column_names, parquet, pieces
 from tokbench.io.text_files import is_parquet, read_whole
 from tokbench.kernels.count import Counter
-from tokbench.pretokens import TOO_MUCH, PretokenCounts, columns, read_table, read_tsv, scheme_of, write_table
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.pretokens.count import merge_counts
+from tokbench.pretokens.tables import BATCH, Verification, columns, read_table, read_tsv, scheme_of, write_table
 from tokbench.runtime.memory_limit import RESERVE, resident
 from tokbench.runtime.memory_limit import require as allowance_require
 from tokbench.runtime.memory_model import CountProfile, of_languages, require
@@ -77,101 +74,6 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
         return PretokenCounts.from_pairs(pairs.items())
     except OverflowError as error:
         raise TokbenchError(f"{counts}: {error}; {TOO_MUCH}") from None
-
-
-COLUMNS = ("language", "pretoken", "count")
-FORM: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["language"], "write_page_checksum": True}
-"""Parquet options of files of counts."""
-ROWS = 1 << 20
-"""Rows per row group."""
-BATCH = 1 << 16
-"""Rows read or hashed at a time."""
-
-
-class Checksum:
-    """SHA-256 of rows, added one table at a time."""
-
-    def __init__(self) -> None:
-        self._parts = {name: (sha256(), sha256()) for name in COLUMNS}
-
-    def add(self, rows: "pa.Table") -> None:
-        """Add rows. Columns that are not in :data:`COLUMNS` are ignored."""
-        import pyarrow as pa
-
-        present = [name for name in COLUMNS if name in rows.column_names]
-        for batch in rows.select(present).to_batches(max_chunksize=BATCH):
-            for name in present:
-                content, lengths = self._parts[name]
-                if name == "count":
-                    content.update(_values(batch.column(name).cast(pa.int64())))
-                else:
-                    texts = batch.column(name).cast(pa.large_binary())
-                    starts = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
-                    lengths.update(np.diff(starts).data)
-                    content.update(np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]].data)
-
-    def digest(self) -> str:
-        """Return the checksum in hexadecimal."""
-        return sha256(b"".join(part.digest() for parts in self._parts.values() for part in parts)).hexdigest()
-
-
-@contextmanager
-def counts_writer(path: Path, schema: "pa.Schema", rows: int = ROWS) -> "Iterator[Callable[[pa.Table], None]]":
-    """Yield a function that writes tables to a file of counts. The checksum is added when the block ends without an
-    error.
-
-    Args:
-        path: Output file.
-        schema: Schema of the tables.
-        rows: Rows per row group (default: 2^20).
-    """
-    import pyarrow.parquet as pq
-
-    checksum = Checksum()
-    with pq.ParquetWriter(path, schema, **FORM) as writer:
-        writer.add_key_value_metadata(job_metadata())
-
-        def write(table: "pa.Table") -> None:
-            checksum.add(table)
-            writer.write_table(table, row_group_size=rows)
-
-        yield write
-        writer.add_key_value_metadata({CHECKSUM: checksum.digest()})
-
-
-class Verification:
-    """Verification of the rows of a file of counts against its checksum.
-
-    A file without a checksum is accepted, except for the workflow's own counts:
-    ``pretokens/CORPUS/SPLIT/SCHEME.parquet``.
-
-    Raises:
-        TokbenchError: the checksum is missing there, or the rows do not match it.
-    """
-
-    def __init__(self, path: Path, file: "pq.ParquetFile") -> None:
-        own = path.absolute().parts[-4:-3] == ("pretokens",)
-        self._remedy = "delete it and run the workflow again" if own else "make it again"
-        self._path = path
-        self._noted = (file.metadata.metadata or {}).get(CHECKSUM.encode())
-        self._found = Checksum()
-        if own and self._noted is None:
-            reason = "has no checksum of its rows, so another program or an older version wrote it"
-            raise TokbenchError(f"{path}: {reason}; {self._remedy}")
-
-    def add(self, rows: "pa.Table") -> None:
-        """Add rows in the order of the file."""
-        if self._noted is not None:
-            self._found.add(rows)
-
-    def end(self) -> None:
-        """Verify the rows added so far."""
-        if self._noted is not None and self._noted.decode("ascii", "replace") != self._found.digest():
-            raise TokbenchError(f"{self._path}: not as it was written; {self._remedy}")
-
-
-def _values(numbers: "pa.Array") -> Any:
-    return np.frombuffer(numbers.buffers()[1], np.int64)[numbers.offset : numbers.offset + len(numbers)]
 
 
 Arrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]

@@ -12,7 +12,7 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels.count import MOST_COUNTED, SLOT_BYTES, Counter, pretokens_in
 from tokbench.kernels.runs import give_back
 from tokbench.kernels.scan import Scanner
-from tokbench.pretokens.files import ROWS
+from tokbench.pretokens.tables import ROWS
 from tokbench.runtime.memory_limit import resident, to_allow
 
 MEGABYTE = 1_000_000
