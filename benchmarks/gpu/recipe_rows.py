@@ -10,8 +10,8 @@ from typing import Any
 from benchmarks.gpu.recipe_runs import curve_of
 from benchmarks.gpu.tables import write
 from tokbench.io.atomic import atomic_file
-from tokbench.models.byte_lm.options import ByteLmOptions
-from tokbench.models.memory import byte_lm_flops_per_byte, byte_lm_parameters, lm_parameters
+from tokbench.models.byte_lm.options import ByteLmOptions, byte_lm_flops_per_byte
+from tokbench.models.memory import byte_lm_parameters, lm_parameters
 from tokbench.models.presets import BYTE_LM_RECIPES, MODEL_RECIPES
 from tokbench.models.pretraining.budget import Packing, flops_per_token
 from tokbench.models.pretraining.options import ModelOptions, architecture_of

@@ -21,13 +21,13 @@ from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.evaluation.suites import local_tasks
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LMS
+from tokbench.models.byte_lm.options import byte_lm_flops_per_byte
 from tokbench.models.memory import (
-    byte_lm_flops_per_byte,
     lm_training_operations,
     lm_training_seconds,
-    translation_training_flops,
 )
 from tokbench.models.pretraining.budget import kept_at
+from tokbench.models.translation.options import translation_training_flops
 from tokbench.published import facts
 from tokbench.published.comparison import same_recipe
 from tokbench.workflow.models import Translations

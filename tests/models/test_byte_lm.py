@@ -20,8 +20,7 @@ from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
 from tokbench.models.byte_lm import ngram
-from tokbench.models.byte_lm.options import PRESETS, AnyByteLm, ByteLmOptions
-from tokbench.models.memory import byte_lm_flops_per_byte
+from tokbench.models.byte_lm.options import PRESETS, AnyByteLm, ByteLmOptions, byte_lm_flops_per_byte
 
 SMALL = PRESETS["tiny"].model_copy(
     update={

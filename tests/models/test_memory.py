@@ -19,14 +19,13 @@ from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards, shard_paths
 from tokbench.metric.embeddings import LANGUAGE_MODEL, PER_NUMBER, room
-from tokbench.models.byte_lm.options import PRESETS, ByteLmOptions
+from tokbench.models.byte_lm.options import PRESETS, ByteLmOptions, byte_lm_flops_per_byte
 from tokbench.models.memory import (
     BYTE_LM_BASE,
     DOCUMENT,
     NGRAMS_SCORED,
     PAIR,
     PAIR_BYTE,
-    byte_lm_flops_per_byte,
     byte_lm_parameters,
     byte_lm_scoring_memory,
     byte_lm_training_memory,

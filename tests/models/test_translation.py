@@ -25,9 +25,9 @@ from tokbench.corpus.parallel_prepare import prepare_parallel
 from tokbench.corpus.parallel_read import read_sentences
 from tokbench.errors import TokbenchError
 from tokbench.io.json import write_result
-from tokbench.models.memory import translation_parameters, translation_training_flops, translation_training_memory
+from tokbench.models.memory import translation_parameters, translation_training_memory
 from tokbench.models.sampler import ThroughputLog
-from tokbench.models.translation.options import PRESETS, TranslationOptions
+from tokbench.models.translation.options import PRESETS, TranslationOptions, translation_training_flops
 from tokbench.models.translation.score import score
 from tokbench.pretokens.count import count_pretokens
 from tokbench.tabulation.embeddings import (

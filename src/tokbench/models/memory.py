@@ -6,20 +6,14 @@ Each coefficient is a measurement, or the largest of several measurements, round
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal
 
 from tokbench.io.json import read_json
 from tokbench.io.parquet import parquet
+from tokbench.models.byte_lm.options import TOKENS, ByteLmOptions, byte_lm_flops_per_byte
 from tokbench.models.pretraining.budget import flops_per_token
-from tokbench.models.translation.options import SPECIAL
-
-if TYPE_CHECKING:
-    from tokbench.models.byte_lm.options import ByteLmOptions
-    from tokbench.models.pretraining.options import ModelOptions
-    from tokbench.models.translation.options import TranslationOptions
+from tokbench.models.pretraining.options import ModelOptions
+from tokbench.models.translation.options import SPECIAL, TranslationOptions
 
 ON_GPU = 4e9
 """Bytes of main memory of a process whose model is on a GPU: the driver and transfer buffers."""
@@ -41,8 +35,6 @@ BYTE_LM_STATE = 40
 checkpoint is written. 39 were measured with 4 million parameters."""
 BYTE_LM_WEIGHT = 8
 """Bytes per parameter in scoring: the weight, and a copy while it is read."""
-BYTE_LM_TOKENS = 257
-"""Numbers per prediction."""
 WIDTHS = 20
 """Numbers that a layer keeps for the backward pass, per token and unit of width."""
 INNER = 6
@@ -90,7 +82,7 @@ DOCUMENT = 2_000
 """Bytes per document in addition to its text: its measures, for each kind of windows."""
 
 
-def on_processor(options: "ByteLmOptions | ModelOptions") -> bool:
+def on_processor(options: ByteLmOptions | ModelOptions) -> bool:
     """Return True if the model is computed on CPUs. ``auto`` assumes a GPU."""
     return options.device == "cpu"
 
@@ -106,33 +98,19 @@ def seconds(operations: float, precision: Literal["fp32", "bf16"], threads: int 
     return operations / (GPU[precision] if threads is None else PROCESSOR * threads)
 
 
-def byte_lm_parameters(options: "ByteLmOptions") -> int:
+def byte_lm_parameters(options: ByteLmOptions) -> int:
     """Return the number of parameters of a neural byte-level model."""
     layer = 4 * options.hidden**2 + 3 * options.hidden * options.feed_forward + 2 * options.hidden
-    return (
-        BYTE_LM_TOKENS * options.hidden * (1 if options.tied_embeddings else 2)
-        + options.layers * layer
-        + options.hidden
-    )
+    return TOKENS * options.hidden * (1 if options.tied_embeddings else 2) + options.layers * layer + options.hidden
 
 
-def byte_lm_flops_per_byte(options: "ByteLmOptions") -> float:
-    """Return floating-point operations of training per byte.
-
-    The formula is that of :func:`tokbench.models.pretraining.budget.flops_per_token`.
-    """
-    layer = 4 * options.hidden**2 + 3 * options.hidden * options.feed_forward
-    matrices = options.layers * layer + BYTE_LM_TOKENS * options.hidden
-    return 6.0 * matrices + 12.0 * options.layers * options.hidden * options.context
-
-
-def byte_lm_training_seconds(options: "ByteLmOptions") -> float:
+def byte_lm_training_seconds(options: ByteLmOptions) -> float:
     """Return the estimated seconds of training a neural byte-level model."""
     bytes_read = options.steps * options.batch * options.context
     return _byte_lm_seconds(options, bytes_read * byte_lm_flops_per_byte(options))
 
 
-def byte_lm_scoring_seconds(options: "ByteLmOptions", text: int) -> float:
+def byte_lm_scoring_seconds(options: ByteLmOptions, text: int) -> float:
     """Return the estimated seconds of scoring ``text`` bytes with a neural model.
 
     Scoring needs a third of the arithmetic of training, in every window that covers a byte.
@@ -147,17 +125,17 @@ def ngram_counting_seconds(text: int) -> float:
     return taken * (text / size) ** power
 
 
-def byte_lm_training_memory(options: "ByteLmOptions", on_gpu: bool) -> float:
+def byte_lm_training_memory(options: ByteLmOptions, on_gpu: bool) -> float:
     """Return the bytes of memory for training a neural byte-level model, without imported libraries."""
     state = BYTE_LM_STATE * byte_lm_parameters(options)
     if on_gpu:
         return ON_GPU + state
     tokens = (options.microbatch or options.batch) * options.context
     layers = options.layers * (WIDTHS * options.hidden + INNER * options.feed_forward)
-    return LIBRARIES + state + NUMBER * tokens * (layers + BYTE_LM_PREDICTIONS * BYTE_LM_TOKENS)
+    return LIBRARIES + state + NUMBER * tokens * (layers + BYTE_LM_PREDICTIONS * TOKENS)
 
 
-def byte_lm_scoring_memory(options: "ByteLmOptions", on_gpu: bool) -> float:
+def byte_lm_scoring_memory(options: ByteLmOptions, on_gpu: bool) -> float:
     """Return the bytes of memory for scoring with a neural byte-level model, without imported libraries and
     documents."""
     weights = BYTE_LM_WEIGHT * byte_lm_parameters(options)
@@ -165,7 +143,7 @@ def byte_lm_scoring_memory(options: "ByteLmOptions", on_gpu: bool) -> float:
         return ON_GPU + weights
     tokens = options.score_batch * options.context
     layer = WIDTHS * options.hidden + INNER * options.feed_forward
-    return LIBRARIES + weights + NUMBER * tokens * (layer + BYTE_LM_PREDICTIONS * BYTE_LM_TOKENS)
+    return LIBRARIES + weights + NUMBER * tokens * (layer + BYTE_LM_PREDICTIONS * TOKENS)
 
 
 def ngram_memory(folder: Path) -> int:
@@ -176,11 +154,11 @@ def ngram_memory(folder: Path) -> int:
         return 0
 
 
-def _byte_lm_seconds(options: "ByteLmOptions", operations: float) -> float:
+def _byte_lm_seconds(options: ByteLmOptions, operations: float) -> float:
     return seconds(operations, options.precision, options.cpu_threads if on_processor(options) else None)
 
 
-def lm_parameters(options: "ModelOptions", vocabulary: int) -> int:
+def lm_parameters(options: ModelOptions, vocabulary: int) -> int:
     """Return the number of parameters of a model for a tokenizer with ``vocabulary`` tokens: tied embeddings, no
     biases."""
     width = options.d_model
@@ -188,7 +166,7 @@ def lm_parameters(options: "ModelOptions", vocabulary: int) -> int:
     return options.vocabulary_rows(vocabulary) * width + options.n_layers * layer + width
 
 
-def lm_training_memory(options: "ModelOptions", vocabulary: int) -> float:
+def lm_training_memory(options: ModelOptions, vocabulary: int) -> float:
     """Return the bytes of main memory of a node in training. Each process has a copy of the model."""
     each = options.resources.processes_per_node
     if not on_processor(options):
@@ -201,7 +179,7 @@ def lm_training_memory(options: "ModelOptions", vocabulary: int) -> float:
     return each * (BASE + STATE * lm_parameters(options, vocabulary) + NUMBER * tokens * (kept + logits))
 
 
-def lm_starting_memory(options: "ModelOptions", vocabulary: int) -> float:
+def lm_starting_memory(options: ModelOptions, vocabulary: int) -> float:
     """Return the bytes of main memory of a node below which a training cannot reach its first batch.
 
     On CPUs this equals :func:`lm_training_memory`. For a GPU that function returns a safe request, and this one only
@@ -212,7 +190,7 @@ def lm_starting_memory(options: "ModelOptions", vocabulary: int) -> float:
     return options.resources.processes_per_node * (BASE + WEIGHT * lm_parameters(options, vocabulary))
 
 
-def lm_applying_memory(options: "ModelOptions", vocabulary: int, sequences: int) -> float:
+def lm_applying_memory(options: ModelOptions, vocabulary: int, sequences: int) -> float:
     """Return the bytes of main memory for scoring ``sequences`` sequences at a time."""
     weights = WEIGHT * lm_parameters(options, vocabulary)
     rows, tokens = options.vocabulary_rows(vocabulary), sequences * options.max_seq_len
@@ -234,7 +212,7 @@ def scoring_memory(weights: int, rows: int, width: int, tokens: int, *, on_gpu: 
     return BASE + weights + NUMBER * tokens * (LOGITS * rows + 8 * width)
 
 
-def lm_training_operations(options: "ModelOptions", vocabulary: int) -> float | None:
+def lm_training_operations(options: ModelOptions, vocabulary: int) -> float | None:
     """Return floating-point operations of a training; None if its budget is in text."""
     if options.flops is not None:
         return options.flops
@@ -243,13 +221,13 @@ def lm_training_operations(options: "ModelOptions", vocabulary: int) -> float | 
     return options.batches * options.batch * options.max_seq_len * flops_per_token(options, vocabulary)
 
 
-def lm_training_seconds(options: "ModelOptions", operations: float) -> float:
+def lm_training_seconds(options: ModelOptions, operations: float) -> float:
     """Return the estimated seconds of a training with this number of floating-point operations."""
     threads = options.cpu_threads if on_processor(options) else None
     return seconds(operations / options.resources.processes, options.precision, threads)
 
 
-def translation_parameters(options: "TranslationOptions", source: int, target: int, *, joint: bool) -> int:
+def translation_parameters(options: TranslationOptions, source: int, target: int, *, joint: bool) -> int:
     """Return the number of parameters of a translation model, including biases and norms. Positions are not learnt.
 
     A joint vocabulary has one embedding. Otherwise there are two with equal numbers of rows. The decoder shares its
@@ -270,30 +248,8 @@ def translation_parameters(options: "TranslationOptions", source: int, target: i
     return (max(source, target) + SPECIAL) * width * (1 if joint else 2) + encoder + decoder
 
 
-def translation_training_flops(
-    options: "TranslationOptions", source: NDArray[np.int64], target: NDArray[np.int64], vocabulary: int
-) -> float:
-    """Return floating-point operations of one training pass over pairs, without padding.
-
-    The count follows :func:`tokbench.models.pretraining.budget.flops_per_token`: six per weight and token it is
-    multiplied with, and twelve per unit of a layer's width and attended pair of tokens. Keys and values of
-    cross-attention are computed on source tokens.
-
-    Args:
-        options: the recipe.
-        source, target: tokens of each sentence, int64 [pairs].
-        vocabulary: ids of the larger of the two tokenizers.
-    """
-    width, inner = options.d_model, options.feed_forward
-    matrix, forward = width * width, 2 * width * inner
-    of_source = options.encoder_layers * (4 * matrix + forward) + options.decoder_layers * 2 * matrix
-    of_target = options.decoder_layers * (6 * matrix + forward) + (vocabulary + SPECIAL) * width
-    within = options.encoder_layers * source @ source + options.decoder_layers * target @ (source + target)
-    return 6.0 * (int(source.sum()) * of_source + int(target.sum()) * of_target) + 12.0 * width * int(within)
-
-
 def translation_training_memory(
-    options: "TranslationOptions", source: int, target: int, *, joint: bool, on_gpu: bool = False
+    options: TranslationOptions, source: int, target: int, *, joint: bool, on_gpu: bool = False
 ) -> float:
     """Return the bytes of main memory for training, without the pairs."""
     if on_gpu:
@@ -315,7 +271,7 @@ def pairs_memory(split: Path) -> int:
         return int(PAIR * file.metadata.num_rows + PAIR_BYTE * sum(group.total_byte_size for group in groups))
 
 
-def translation_search_memory(options: "TranslationOptions", model: Path, *, on_gpu: bool) -> float:
+def translation_search_memory(options: TranslationOptions, model: Path, *, on_gpu: bool) -> float:
     """Return the bytes of main memory for beam search, without the sentences.
 
     Args:

@@ -9,6 +9,8 @@ from tokbench.models.presets import BYTE_LM_RECIPES
 from tokbench.options import Options, Seed
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
+TOKENS = 257
+"""Tokens of a neural model: the bytes, and the start of a text."""
 MAX_ORDER = 6
 """Length in bytes of the longest n-gram that the kernel counts."""
 
@@ -77,6 +79,16 @@ class ByteLmOptions(Options):
         if self.microbatch is not None and self.batch % self.microbatch:
             raise ValueError("microbatch must divide batch")
         return self
+
+
+def byte_lm_flops_per_byte(options: ByteLmOptions) -> float:
+    """Return floating-point operations of training per byte.
+
+    The formula is that of :func:`tokbench.models.pretraining.budget.flops_per_token`.
+    """
+    layer = 4 * options.hidden**2 + 3 * options.hidden * options.feed_forward
+    matrices = options.layers * layer + TOKENS * options.hidden
+    return 6.0 * matrices + 12.0 * options.layers * options.hidden * options.context
 
 
 class ByteLmRecipeOptions(ByteLmOptions):

@@ -24,8 +24,7 @@ from tokbench.io.locks import exclusive
 from tokbench.io.provenance import write_manifest
 from tokbench.io.text_files import first_line
 from tokbench.models.byte_lm.model import START, arithmetic, build, pick_device
-from tokbench.models.byte_lm.options import ByteLmOptions
-from tokbench.models.memory import byte_lm_flops_per_byte
+from tokbench.models.byte_lm.options import ByteLmOptions, byte_lm_flops_per_byte
 from tokbench.models.sampler import GAUGES, ThroughputLog, metered, peak_of, remove_samples, training_cost
 from tokbench.models.training import is_made, matching_checkpoints
 

@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from tokbench.io.numbers import LARGEST_LEGACY_SEED
@@ -95,3 +97,25 @@ PADDING, END = 0, 1
 """Ids of the padding, which also starts a translation, and of the end of a sentence."""
 SPECIAL = 2
 """Number of special ids, which precede those of every tokenizer."""
+
+
+def translation_training_flops(
+    options: TranslationOptions, source: NDArray[np.int64], target: NDArray[np.int64], vocabulary: int
+) -> float:
+    """Return floating-point operations of one training pass over pairs, without padding.
+
+    The count follows :func:`tokbench.models.pretraining.budget.flops_per_token`: six per weight and token it is
+    multiplied with, and twelve per unit of a layer's width and attended pair of tokens. Keys and values of
+    cross-attention are computed on source tokens.
+
+    Args:
+        options: the recipe.
+        source, target: tokens of each sentence, int64 [pairs].
+        vocabulary: ids of the larger of the two tokenizers.
+    """
+    width, inner = options.d_model, options.feed_forward
+    matrix, forward = width * width, 2 * width * inner
+    of_source = options.encoder_layers * (4 * matrix + forward) + options.decoder_layers * 2 * matrix
+    of_target = options.decoder_layers * (6 * matrix + forward) + (vocabulary + SPECIAL) * width
+    within = options.encoder_layers * source @ source + options.decoder_layers * target @ (source + target)
+    return 6.0 * (int(source.sum()) * of_source + int(target.sum()) * of_target) + 12.0 * width * int(within)

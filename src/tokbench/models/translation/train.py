@@ -26,12 +26,11 @@ from tokbench.io.identity import Maker, made_from
 from tokbench.io.locks import exclusive
 from tokbench.io.provenance import write_manifest
 from tokbench.io.text_files import first_line
-from tokbench.models.memory import translation_training_flops
 from tokbench.models.sampler import GAUGES, ThroughputLog, metered, peak_of, remove_samples, training_cost
 from tokbench.models.training import is_made, matching_checkpoints, write_occurrences
 from tokbench.models.translation.embeddings import ROLES, counts_of, occurrences
 from tokbench.models.translation.model import Sides, build, dev_loss, encoded, fixed_threads, pick_device, update
-from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
+from tokbench.models.translation.options import OF_SEARCH, TranslationOptions, translation_training_flops
 from tokbench.tokenizer import Tokenizer
 
 COLUMNS = ("step", "epoch", "tokens", "loss", "learning_rate", "dev_loss", "dev_bits_per_byte")
