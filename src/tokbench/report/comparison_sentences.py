@@ -1,6 +1,6 @@
 """The sentence on a comparison of two tokenizers, the same in the terminal, in Python, on pages and in the report."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokbench.report.wording import fitting_decimals, pluralise, printed
@@ -25,6 +25,13 @@ EQUAL = {
     NGRAM: "needs as many bits per byte as",
     BITS: "needs as many bits per byte as",
 }
+SELECTED = (
+    "The best is selected by the numbers that it is tested on, so its p-values, corrected or not, are too small rather "
+    "than too large."
+)
+"""Note on tests of the best."""
+DIFFERENCE = ("difference", "difference_low", "difference_high")
+"""Columns of the scoreboard: difference from the baseline, and its interval."""
 _PERCENT = (TOKENS, GAP, ACCURACY)
 MOST_DECIMALS = 6
 """Largest number of decimals; two ends of an interval print differently if that many suffice."""
@@ -63,6 +70,26 @@ def baseline_sentence(row: Mapping[str, Any]) -> str:
     columns = ("difference", "low", "high", "verdict", "reason", "n", "unit")
     numbers = {name: row[name if name == "difference" else f"difference_{name}"] for name in columns}
     return comparison_sentence({**pair, **sides, **numbers, "seeds": row["seeds"]})
+
+
+def difference_texts(measure: str, row: Mapping[str, Any], column: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return a difference from the baseline with its unit, and its interval (empty if none), in print.
+
+    Args:
+        measure: measure of the difference.
+        row: row of the scoreboard.
+        column: rows of the same column, which determine the decimals.
+    """
+    kind: Kind = "percent" if measure in _PERCENT else "real"
+    parts = [abs(value) for one in column for name in DIFFERENCE if (value := one[name])]
+    decimals = fitting_decimals(parts or [0.0]) if kind == "real" else 1 + (min(parts, default=1) < 0.0005)
+    difference, *ends = (
+        ("+" if value > 0 else "") + printed(value, kind, decimals)
+        for name in DIFFERENCE
+        if (value := row[name]) is not None
+    )
+    unit = " %" if measure == TOKENS else " points" if kind == "percent" else ""
+    return difference + unit, " to ".join(ends)
 
 
 def of_model(row: Mapping[str, Any]) -> str:

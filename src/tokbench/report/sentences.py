@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from tokbench.report.claims import HIGHEST, Claim, Crossing, Numbers, Row, claims, crossings, numbers
+from tokbench.report.comparison_sentences import SELECTED, difference_texts
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
-from tokbench.report.sections.comparisons import SELECTED
-from tokbench.report.sections.scoreboard import difference_texts
 from tokbench.report.wording import fitting_decimals, listed, pluralise, printed
 from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BITS, NGRAM, TOKENS
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD

@@ -24,9 +24,9 @@ from tests.support.small_report import altered, whole
 from tokbench.errors import TokbenchError
 from tokbench.inspection.comparison.experiments import translation_parts
 from tokbench.models.translation.score import metrics, score
+from tokbench.report.comparison_sentences import SELECTED
 from tokbench.report.content import ReportContent
 from tokbench.report.html import _shown, drawings, render, tables
-from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import ranked
 from tokbench.report.sentences import summary
 from tokbench.report.typeset import to_csv, to_markdown

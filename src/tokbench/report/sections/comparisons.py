@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.report.comparison_sentences import SELECTED
 from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
 from tokbench.report.figure_sentences import PValues, by_verdict, told_apart, within_reach
 from tokbench.report.figures import differences
@@ -41,12 +42,6 @@ NOTES = (
     "with probability 0.8, given the standard deviation of these differences.",
 )
 
-
-SELECTED = (
-    "The best is selected by the numbers that it is tested on, so its p-values, corrected or not, are too small rather "
-    "than too large."
-)
-"""Note on tests of the best."""
 CHOSEN = f"each variant with the baseline of its corpus and with the best, in both directions. {SELECTED}"
 """Note on tables without all pairs."""
 

@@ -8,12 +8,12 @@ import polars as pl
 
 from tokbench.intrinsic.encoding_speed import TOO_SHORT
 from tokbench.report.claims import HIGHEST
+from tokbench.report.comparison_sentences import DIFFERENCE, SELECTED, difference_texts
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.layout import UNEXPLAINED, NumberSource, PrintedColumn, Table
-from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import BELOW, UNSURE
 from tokbench.report.sections.rows import RESOURCE, TEXT, path_of
-from tokbench.report.wording import defined, fitting_decimals, listed, printed
+from tokbench.report.wording import defined, listed
 from tokbench.statistics.comparisons.families import (
     ACCURACY,
     ALIGNMENT,
@@ -66,9 +66,8 @@ SEEDS = (
 FEW_PAIRS = f"Because variants are many, only pairs with the best and with the baseline are tested. {SELECTED}"
 
 
-_DIFFERENCE = ("difference", "difference_low", "difference_high")
 _TIMED = dict.fromkeys(
-    ("low", "high", "n", "over", "seeds", "best", "reason", "pretokenization", "baseline", *_DIFFERENCE)
+    ("low", "high", "n", "over", "seeds", "best", "reason", "pretokenization", "baseline", *DIFFERENCE)
 ) | {
     "definition": "",
     "verdict": UNRANKED,
@@ -219,26 +218,6 @@ def _difference(key: Key, cell: Cell, column: Sequence[Cell]) -> str:
     if cell["difference_verdict"] == BASELINE:
         return BASELINE
     return "" if cell["difference"] is None else "; ".join(filter(None, difference_texts(key.measure, cell, column)))
-
-
-def difference_texts(measure: str, cell: Cell, column: Sequence[Cell]) -> tuple[str, str]:
-    """Return a difference from the baseline with its unit, and its interval (empty if none), in print.
-
-    Args:
-        measure: measure of the difference.
-        cell: row of the scoreboard.
-        column: rows of the same column, which determine the decimals.
-    """
-    kind: Kind = "percent" if measure in (TOKENS, GAP, ACCURACY) else "real"
-    parts = [abs(value) for one in column for name in _DIFFERENCE if (value := one[name])]
-    decimals = fitting_decimals(parts or [0.0]) if kind == "real" else 1 + (min(parts, default=1) < 0.0005)
-    told, *ends = (
-        ("+" if value > 0 else "") + printed(value, kind, decimals)
-        for name in _DIFFERENCE
-        if (value := cell[name]) is not None
-    )
-    unit = " %" if measure == TOKENS else " points" if kind == "percent" else ""
-    return told + unit, " to ".join(ends)
 
 
 def _of_other_groups(
