@@ -1,4 +1,4 @@
-"""Generator of the table of rooms in CONTRIBUTING.md from ``tools/rooms.yaml``; checks imports against it.
+"""Generator of the table of rooms in CONTRIBUTING.md from ``tools/rooms.yaml``; finds imports up and in circles.
 
 Run after a change to the rooms: ``python tools/make_contributing.py``.
 """
@@ -30,6 +30,14 @@ def room_of(path: Path) -> str:
 
 def imports_of(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line and room of every import of another room, including imports in functions and in Cython."""
+    for line, parts in modules_imported(path):
+        room = parts[0] if parts else "__init__"
+        if room != room_of(path):
+            yield line, room
+
+
+def modules_imported(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the line of every import of ours and the module's path in the package; empty for the package itself."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         pairs = [(node.lineno, *pair) for node in ast.walk(ast.parse(text)) for pair in _names(node)]
@@ -41,20 +49,66 @@ def imports_of(path: Path) -> Iterator[tuple[int, str]]:
             for name in match[2].split(",")
         ]
     for line, module, name in pairs:
-        parts = [*module.split("."), name]
-        if parts[0] == "tokbench" and len(parts) > 1:
-            room = parts[1] if (SOURCE / parts[1]).is_dir() or (SOURCE / f"{parts[1]}.py").is_file() else "__init__"
-            if room != room_of(path):
-                yield line, room
+        package, *parts = [*module.split("."), name]
+        if package == SOURCE.name:
+            while parts and not _is_module(SOURCE.joinpath(*parts)):
+                parts.pop()
+            yield line, tuple(parts)
+
+
+def _is_module(path: Path) -> bool:
+    return path.is_dir() or path.with_suffix(".py").is_file() or path.with_suffix(".pyx").is_file()
 
 
 def _names(node: ast.AST) -> list[tuple[str, str]]:
-    """Return pairs of module and name that a statement imports."""
+    """Return pairs of module and name that a statement, or a call of ``import_module``, imports."""
     if isinstance(node, ast.ImportFrom) and node.module:
         return [(node.module, alias.name) for alias in node.names]
     if isinstance(node, ast.Import):
-        return [(alias.name.rpartition(".")[0] or alias.name, alias.name.rpartition(".")[2]) for alias in node.names]
+        return [_parent(alias.name) for alias in node.names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        return [_parent(name.value) for name in node.args if isinstance(name, ast.Constant)]
     return []
+
+
+def _parent(module: str) -> tuple[str, str]:
+    parent, _, name = module.rpartition(".")
+    return parent or module, name
+
+
+def circles() -> dict[str, list[str]]:
+    """Return, by folder, the files and folders directly in it that import each other in a circle.
+
+    Imports of files in a folder count for the folder. So this finds every circle of modules, and every file that
+    imports from a folder whose modules import the file.
+    """
+    imported: dict[str, dict[str, set[str]]] = {}
+    for path in modules():
+        own = path.relative_to(SOURCE).with_suffix("").parts
+        for _, parts in modules_imported(path):
+            target = (*parts, "__init__") if SOURCE.joinpath(*parts).is_dir() else parts
+            depth = next((at for at, (one, other) in enumerate(zip(own, target, strict=False)) if one != other), None)
+            if depth is not None:
+                children = imported.setdefault("/".join(own[:depth]), {})
+                children.setdefault(own[depth], set()).add(target[depth])
+    found = {}
+    for folder, children in sorted(imported.items()):
+        if folder:  # Rooms have floors, see :func:`upward_imports`.
+            reached = {child: _reachable(children, child) for child in children}
+            if circle := sorted(child for child in children if child in reached[child]):
+                found[folder] = circle
+    return found
+
+
+def _reachable(imported: dict[str, set[str]], start: str) -> set[str]:
+    """Return all that a file or folder imports, and what those import."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for other in imported.get(waiting.pop(), set()) - seen:
+            seen.add(other)
+            waiting.append(other)
+    return seen
 
 
 def modules() -> list[Path]:
