@@ -25,6 +25,7 @@ from hypothesis import is_hypothesis_test, settings
 from numpy.typing import NDArray
 
 from tests.support.fake_results import DOCUMENTS, SMALL
+from tests.support.processes import new_process_memory
 from tests.support.workflow.checkout import ROOT, Prepared
 from tokbench.commands.main import main
 from tokbench.construction.bpe import BpeOptions, build
@@ -236,7 +237,8 @@ def tokbench(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.Monk
         capfdbinary.readouterr()
         status = 0
         try:
-            main([str(argument) for argument in arguments])
+            with new_process_memory():
+                main([str(argument) for argument in arguments])
         except SystemExit as end:
             status = int(end.code or 0)
         sys.stdout.flush()

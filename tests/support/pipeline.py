@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tests.support.processes import new_process_memory
 from tests.support.small_report import whole
 from tokbench.commands.main import main
 from tokbench.construction import constructions
@@ -33,7 +34,8 @@ def words(arguments: Sequence[Any]) -> list[str]:
 
 def call(*arguments: Any) -> None:
     """Run a command in this process."""
-    main(words(arguments))
+    with new_process_memory():
+        main(words(arguments))
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,13 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -31,7 +33,19 @@ from tests.support.imports import import_all
 from tokbench.commands.main import MODULE_OF
 from tokbench.metric.measurement import Measurement
 from tokbench.pretokens import PretokenCounts
+from tokbench.runtime import memory_limit
 from tokbench.vocabulary import BYTES, Vocabulary
+
+
+@contextmanager
+def new_process_memory() -> Iterator[None]:
+    """Let commands that run in the process of the tests count the memory of a new process.
+
+    Otherwise the memory of earlier tests counts towards the default limit of a command, which then rejects its work.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory_limit, "resident", lambda: NEW_PROCESS)
+        yield
 
 
 class Greedy:
@@ -77,6 +91,8 @@ TEXT = st.lists(st.text("ab é\n", min_size=1, max_size=6).map(str.encode), min_
 
 
 MEGABYTE = 1_000_000
+NEW_PROCESS = 150 * MEGABYTE
+"""Bytes of a new process after the imports of a command that reads text."""
 
 
 def peak(*arguments: Any, files: int | None = None) -> int:
