@@ -11,7 +11,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,15 @@ import zstandard
 from click import Option
 from click.testing import CliRunner
 
-import tokbench
 from tests.conftest import ODD, TOPICS, Tokbench, write_json_lines
 from tests.support.pipeline import combinations, done
 from tests.support.rules import COMMAND_OF, RULES
 from tests.support.workflow.checkout import ROOT
 from tokbench.commands.main import COMMANDS, EXAMPLES, FURTHER, PERSON, STAGES, cli
-from tokbench.commands.method_listing import KINDS, reference_of
-from tokbench.commands.methods import methods_command
 from tokbench.commands.parameters import Real, Whole
 from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
-from tokbench.reference.__main__ import DEMONSTRATIONS, main
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES
@@ -398,73 +393,3 @@ def test_counts_that_come_as_files(counts: PretokenCounts, tmp_path: Path, tokbe
     assert (dict(read.items()), read.scheme) == ({b"the": 3, b"cat": 1, "Ġsat".encode(): 2}, "gpt2")
     outcome = tokbench("import_counts", "--scheme", "digit", "-o", tmp_path / "no.parquet", tmp_path / "counts.parquet")
     assert "was counted with 'gpt2'; name that" in outcome.message
-
-
-REFERENCE_ROOT = Path(tokbench.__file__).parent
-REFERENCES = set(DEMONSTRATIONS)
-MODULES = {path.stem for path in (REFERENCE_ROOT / "reference").glob("*.py") if not path.stem.startswith("__")}
-LINKING = [
-    path
-    for folder in (
-        *("kernels", "construction", "segmentation", "metric", "pretokenization", "statistics", "evaluation"),
-    )
-    for path in (REFERENCE_ROOT / folder).glob("*.py*")
-]
-
-
-def test_each_has_a_demonstration() -> None:
-    text = (REFERENCE_ROOT / "reference" / "__main__.py").read_text(encoding="utf-8")
-    [imported] = re.findall(r"from tokbench\.reference import \(([^)]*)\)", text)
-    assert set(re.findall(r"\w+", imported)) == MODULES
-
-
-@pytest.mark.parametrize("name", sorted(REFERENCES))
-def test_demonstration(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says something of its example and of another text, and says the same again."""
-    told = []
-    for arguments in ([name], [name], [name, "a banana and a bandana, nana", "4"]):
-        assert main(arguments) == 0
-        told.append(capsys.readouterr().out)
-    assert told[0]
-    assert told[0] == told[1]
-    assert told[2]
-    assert name == "morphology" or told[0] != told[2]
-
-
-def test_merges_are_shown_in_order() -> None:
-    command = [sys.executable, "-m", "tokbench.reference", "bpe", "abab abab", "2"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.splitlines() == ["a + b -> ab", "ab + ab -> abab", "abab: abab", "_abab: _ | abab"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_methods_name_what_is_there_in_plain_python(kind: str) -> None:
-    named = {
-        method.name: reference_of(method) for method in KINDS[kind].methods() if method.module.startswith("tokbench.")
-    }
-    assert {found[0] for found in named.values() if found} <= REFERENCES
-    without = {name for name, found in named.items() if found is None}
-    assert not without & REFERENCES
-    assert kind not in ("construction", "segmentation") or not without
-    assert kind != "pre-tokenization" or without == {"scripts"}
-
-
-def test_what_is_not_there_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["bpee"], [], ["bpe", "text", "many"]):
-        assert main(arguments) == 2
-        assert "NAME is one of alignment, bpe, " in capsys.readouterr().out
-
-
-def test_links() -> None:
-    """Modules name references that there are; of those of these folders none is without a link."""
-    link = re.compile(r"(?:``(\w+)`` in\s+)?:mod:`tokbench\.reference\.(\w+)`")
-    texts = [path.read_text(encoding="utf-8") for path in LINKING if path.suffix in {".py", ".pyx"}]
-    linked = {(name or module, module) for text in texts for name, module in link.findall(text)}
-    assert {module for _, module in linked} <= MODULES
-    assert {name for name, _ in linked} <= REFERENCES
-    assert REFERENCES - {name for name, _ in linked} == {"splitmix"}
-
-
-def test_methods_name_them() -> None:
-    told = CliRunner().invoke(methods_command, ["picky_bpe"]).output
-    assert "python -m tokbench.reference picky_bpe" in " ".join(told.split())

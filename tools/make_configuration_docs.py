@@ -4,8 +4,6 @@ Run after a change to an option: ``python tools/make_configuration_docs.py``.
 """
 
 import json
-import re
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -289,8 +287,8 @@ def summary_of(method: Method) -> str:
     told = plain(method.summary)
     if (reference := reference_of(method)) is None:
         return told
-    _, part = reference
-    [module, *_] = re.findall(r":mod:`tokbench\.reference\.(\w+)`", sys.modules[method.module].__doc__ or "")
+    path, part = reference
+    module = path.split(".")[2]
     return f"{told} [In plain Python](../src/tokbench/reference/{module}.py){plain(part)}."
 
 

@@ -124,13 +124,17 @@ def patterns_of(method: "Method") -> tuple[str, ...]:
 
 
 def reference_of(method: "Method") -> tuple[str, str] | None:
-    """Return the demonstration in ``tokbench.reference`` that the docstring of the method's module names.
+    """Return the plain Python reference that the docstring of the method's module names.
 
     Returns:
-        Its name, and the words after it (empty if it covers the method completely); None if no module is named.
+        Import path of its function or module, and the words after it (empty if it covers the method completely);
+        None if the docstring names none.
     """
     named = REFERENCE.search(" ".join((sys.modules[method.module].__doc__ or "").split()))
-    return (named[1] or named[2], named[3]) if named else None
+    if named is None:
+        return None
+    function, module, part = named.groups()
+    return ".".join(filter(None, ["tokbench.reference", module, function])), part
 
 
 def unmarked(text: str) -> str:
@@ -161,8 +165,8 @@ def _lines(method: "Method", width: int) -> Iterator[str]:
     for name, end in attributes.get("better", {}).items():
         yield from _wrapped("", f"Better end of {words(name)}: the {end}.", width)
     if reference := reference_of(method):
-        name, part = reference
-        yield from _wrapped("", f"In plain Python{part}: python -m tokbench.reference {name}", width)
+        path, part = reference
+        yield from _wrapped("", f"In plain Python{part}: {path}", width)
     for option in options_of(method):
         given = "required" if option["required"] else f"= {json.dumps(option['default'])}"
         yield from _wrapped(f"    {option['option']}", f"{option['type']} {given}. {option['meaning']}", width)

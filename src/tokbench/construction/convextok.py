@@ -4,7 +4,7 @@ Choosing the K tokens that make the text shortest under shortest-path segmentati
 is solved by prices (see :mod:`tokbench.optimum`), which bound the distance of every vocabulary from the best one. The
 paper rounds the relaxation's shares of tokens. This module also offers the best of all vocabularies found on the way.
 
-Reference: ``relaxation`` in :mod:`tokbench.reference.bounds`.
+Reference: ``ascend`` in :mod:`tokbench.reference.bounds`.
 """
 
 from typing import Literal

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Adjacent byte pairs covered by tokens: pairs inside any occurrence of any token.
 
-Reference: ``covered`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``covered_pairs`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

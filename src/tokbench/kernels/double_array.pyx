@@ -4,7 +4,7 @@
 The largest nodes are made sequentially. The subtrees below them are built in separate arrays by several threads, and
 then moved together in order. So the array does not depend on the number of threads.
 
-Reference: ``trie`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``prefixes`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc

@@ -4,7 +4,7 @@
 Two bytes that are not adjacent in any token are never merged, so a pre-token is first split there into pieces. Each
 position of a piece has its next event: the removal of its token, or the merge with the next one.
 
-Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``by_events`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

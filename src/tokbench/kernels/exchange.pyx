@@ -4,7 +4,7 @@
 
 Threads share the words. They add integers, so the sums do not depend on their order.
 
-Reference: ``relaxation`` in :mod:`tokbench.reference.bounds`.
+Reference: ``ascend`` in :mod:`tokbench.reference.bounds`.
 """
 
 from itertools import pairwise

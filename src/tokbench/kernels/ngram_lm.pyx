@@ -12,7 +12,7 @@ at its start). All tables follow from the counts of windows, so only these are s
 
 A window is one number: its bytes, the last lowest, and 2**(8 width) to encode the width.
 
-Reference: ``ngram_lm`` in :mod:`tokbench.reference.ngram`.
+Reference: ``score`` in :mod:`tokbench.reference.ngram`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

@@ -2,7 +2,7 @@
 # distutils: language = c++
 """Stable sorting by radix sort: one pass for each group of eleven bits in which any two keys differ.
 
-Reference: ``order`` in :mod:`tokbench.reference.numbers`.
+Reference: ``by_bytes`` in :mod:`tokbench.reference.numbers`.
 """
 
 import numpy as np

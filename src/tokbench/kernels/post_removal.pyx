@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by any method, after which removed tokens are replaced by shorter ones.
 
-Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``post_removal`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -9,7 +9,7 @@ require. This does not lower the bound and yields most of the progress at first.
 
 Threads share the words, then the tokens. Sums are added in one order, independent of the threads.
 
-Reference: ``relaxation`` in :mod:`tokbench.reference.bounds`.
+Reference: ``ascend`` in :mod:`tokbench.reference.bounds`.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ Runs have one of two orders. Runs written by :meth:`tokbench.kernels.count.Count
 merging them adds up the counts of equal pre-tokens. :meth:`Merge.resort` converts the result of such a merge to runs in
 canonical order, count descending and bytes ascending. Merging those gives the order of files of counts.
 
-Reference: ``runs`` in :mod:`tokbench.reference.ngram`.
+Reference: ``spilled`` in :mod:`tokbench.reference.ngram`.
 """
 
 from cython cimport final

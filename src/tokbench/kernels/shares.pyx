@@ -14,7 +14,7 @@ are counted in integers.
 
 Threads share the words, then the tokens. Sums are added in one order, independent of the threads.
 
-Reference: ``shares`` in :mod:`tokbench.reference.bounds`.
+Reference: ``solved`` in :mod:`tokbench.reference.bounds`.
 """
 
 import numpy as np

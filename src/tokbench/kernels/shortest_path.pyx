@@ -5,7 +5,7 @@ The tokens that end at a place are found from the shortest to the longest, by wa
 of reversed tokens. Random choices use SplitMix64 (Steele, Lea and Flood 2014). Its seed is the 64-bit FNV-1a hash of
 the pre-token's bytes, mixed with the seed and, if draws depend on the place in a document, with the place.
 
-Reference: ``shortest_path`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``longest`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

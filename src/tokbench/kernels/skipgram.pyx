@@ -8,7 +8,7 @@ frequent tokens are dropped at random. Updates with a product outside (-6, 6) ar
 of a centre are drawn once and used for all its neighbours (Ji et al., "Parallelizing Word2Vec in Shared and Distributed
 Memory", 2016, section III). This keeps their rows in the cache.
 
-Reference: ``skipgram`` in :mod:`tokbench.reference.sage`.
+Reference: ``train`` in :mod:`tokbench.reference.sage`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t

@@ -5,7 +5,7 @@ A double is an integer multiple of the smallest double. Sums of such integers ar
 word of 64 bits, with room for 2^31 carries (Neal, "Fast exact summation using small and large superaccumulators",
 2015).
 
-Reference: ``sums`` in :mod:`tokbench.reference.numbers`.
+Reference: ``whole_sum`` in :mod:`tokbench.reference.numbers`.
 """
 
 from libc.stdint cimport int64_t, uint64_t

@@ -11,7 +11,7 @@ number of places.
 
 Lower orders do not depend on the highest, so one scan serves the models of all orders.
 
-Reference: ``token_ngrams`` in :mod:`tokbench.reference.ngram`.
+Reference: ``bits`` in :mod:`tokbench.reference.ngram`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t

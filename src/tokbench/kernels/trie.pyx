@@ -15,7 +15,7 @@ thus thread-safe)::
 
 Weights, scores and masks that change during use belong in arrays of the caller, indexed by token.
 
-Reference: ``trie`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``prefixes`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from cpython.mem cimport PyMem_RawFree

@@ -6,7 +6,7 @@ vocabulary covers a pair of adjacent bytes if some occurrence of a token contain
 weighted maximum coverage (WMC), in which tokens may overlap. No segmentation joins more pairs than its vocabulary
 covers.
 
-Reference: ``covered`` in :mod:`tokbench.reference.segmentation`, for the pairs that are covered.
+Reference: ``covered_pairs`` in :mod:`tokbench.reference.segmentation`, for the pairs that are covered.
 """
 
 import numpy as np

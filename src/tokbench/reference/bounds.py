@@ -46,7 +46,12 @@ class Pace:
 def ascend(
     words: Words, tokens: Sequence[bytes], limit: int, steps: int, upper: float, lowered: int
 ) -> tuple[float, list[list[float]]]:
-    """Return the best bound after some steps, with the cost of the bytes before each node of each word."""
+    """Return the best bound after some steps, with the cost of the bytes before each node of each word.
+
+    >>> bound, _ = ascend([(b'banana', 1)], [b'an', b'na', b'ana'], 1, 20, 6, 100)
+    >>> round(bound, 2)
+    3.31
+    """
     edges = [edges_of(word, tokens) for word, _ in words]
     before = [[0.0] + [count * (1 + 0.2 * k) for k in range(len(word))] for word, count in words]
     prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, before, words, strict=True)]
@@ -276,7 +281,13 @@ def solved(
     steps: int,
     scale: int,
 ) -> tuple[list[float], int]:
-    """Return the shares after some steps, and the token count in units of 1 / scale."""
+    """Return the shares after some steps, and the token count in units of 1 / scale.
+
+    >>> potentials = [[float(place) for place in range(7)]]
+    >>> shares, units = solved([(b'banana', 1)], [b'an', b'na'], [0.5, 0.5], potentials, 1, 50, 1000)
+    >>> [round(share, 2) for share in shares], units / 1000
+    ([0.41, 0.59], 4.002)
+    """
     text = [_Word(word, count, tokens, own) for (word, count), own in zip(words, potentials, strict=True)]
     weights = [0.0] * len(tokens)
     for word in text:
@@ -337,7 +348,13 @@ def single(value: float) -> float:
 def byte_prices_ascend(
     words: Words, tokens: Sequence[bytes], potentials: Sequence[Sequence[float]], limit: int, steps: int, upper: float
 ) -> tuple[float, list[list[float]]]:
-    """Return the best bound after some steps, with the cost of the bytes before each node of each word."""
+    """Return the best bound after some steps, with the cost of the bytes before each node of each word.
+
+    >>> potentials = [[0.5 * place for place in range(7)]]
+    >>> bound, _ = byte_prices_ascend([(b'banana', 1)], [b'an', b'na', b'ana'], potentials, 1, 20, 6)
+    >>> round(bound, 2)
+    2.76
+    """
     edges = [edges_of(word, tokens) for word, _ in words]
     kept = [list(own) for own in potentials]
     prices = _prices(words, kept)

@@ -13,7 +13,12 @@ from itertools import pairwise
 def train(
     words: list[tuple[bytes, int]], ranks: list[int], size: int, min_count: int, max_length: int
 ) -> tuple[list[tuple[int, int]], list[bytes]]:
-    """Return the merged pairs in order, and all tokens, the 256 bytes first."""
+    """Return the merged pairs in order, and all tokens, the 256 bytes first.
+
+    >>> merges, tokens = train([(b'abab', 2)], list(range(256)), 258, 1, 16)
+    >>> merges, tokens[256:]
+    ([(97, 98), (256, 256)], [b'ab', b'abab'])
+    """
     tokens = [bytes([byte]) for byte in range(256)]
     ranks = ranks + list(range(256, size))
     spelt = [(list(word), count) for word, count in words]
@@ -76,7 +81,14 @@ def continue_training(
     min_count: int,
     max_length: int,
 ) -> tuple[list[Merge], list[bytes]]:
-    """Return the existing and new merges, and all tokens. ``ranks`` are those of the existing tokens."""
+    """Return the existing and new merges, and all tokens. ``ranks`` are those of the existing tokens.
+
+    >>> alphabet = [bytes([byte]) for byte in range(256)]
+    >>> tokens, ranks = [*alphabet, b'ab'], list(range(257))
+    >>> merges, tokens = continue_training([(b'abab', 2)], tokens, [(97, 98, 256)], ranks, 258, 1, 16)
+    >>> merges, tokens[256:]
+    ([(97, 98, 256), (256, 256, 257)], [b'ab', b'abab'])
+    """
     tokens, merges, order = list(tokens), list(merges), dict(enumerate(ranks))
     spelt = [(split_by(word, merges, tokens), count) for word, count in words]
     while len(tokens) < size:
@@ -95,7 +107,11 @@ def continue_training(
 
 
 def prune(words: list[tuple[bytes, int]], tokens: list[bytes], merges: list[Merge], size: int) -> list[bytes]:
-    """Drop the least used leaf repeatedly; ties: the latest merge. Return the remaining tokens in their order."""
+    """Drop the least used leaf repeatedly; ties: the latest merge. Return the remaining tokens in their order.
+
+    >>> prune([(b'abab', 2), (b'cb', 1)], [b'a', b'b', b'c', b'ab', b'cb'], [(0, 1, 3), (2, 1, 4)], 4)
+    [b'a', b'b', b'c', b'ab']
+    """
     uses: Counter[bytes] = Counter()
     for word, count in words:
         for index in split_by(word, merges, tokens):
@@ -134,7 +150,14 @@ def replace(word: Word, old: tuple[str, ...], new: tuple[str, ...]) -> Word:
 def picky_bpe_train(
     words: list[tuple[Word, int]], alphabet: list[str], size: int, threshold: float, *, inclusive: bool = False
 ) -> tuple[list[str], list[Event], dict[str, int]]:
-    """Return the present tokens in order of first creation, the events, and the frequencies. "" is never merged."""
+    """Return the present tokens in order of first creation, the events, and the frequencies. "" is never merged.
+
+    >>> tokens, events, _ = picky_bpe_train([(list('abc'), 3)], ['a', 'b', 'c'], 5, 0.6)
+    >>> tokens
+    ['a', 'b', 'c', 'abc']
+    >>> events
+    [(False, ('a', 'b')), (False, ('ab', 'c')), (True, ('a', 'b'))]
+    """
     made: dict[str, tuple[str, str]] = {}
     present = dict.fromkeys(alphabet)
     events: list[Event] = []
@@ -178,7 +201,11 @@ def picky_bpe_train(
 
 
 def scaffold_bpe_train(words: list[tuple[Word, int]], alphabet: list[str], size: int) -> tuple[list[str], list[str]]:
-    """Return the tokens beyond the alphabet that are not scaffolds, and the scaffolds, both in order of creation."""
+    """Return the tokens beyond the alphabet that are not scaffolds, and the scaffolds, both in order of creation.
+
+    >>> scaffold_bpe_train([(list('abc'), 3), (list('de'), 2)], list('abcde'), 7)
+    (['abc', 'de'], ['ab'])
+    """
     frequency: dict[str, int] = {}
     scaffolds: set[str] = set()
     merged: tuple[str, ...] = ()
@@ -213,7 +240,11 @@ Piece = tuple[bytes, bool]
 def wordpiece_train(
     words: list[tuple[bytes, int]], ranks: list[int], size: int, min_count: int, max_length: int, objective: str
 ) -> list[Piece]:
-    """Return (bytes, inside a pre-token) of every piece, the 512 of the alphabet first."""
+    """Return (bytes, inside a pre-token) of every piece, the 512 of the alphabet first.
+
+    >>> wordpiece_train([(b'abab', 2)], list(range(256)), 514, 1, 16, 'frequency')[512:]
+    [(b'ab', False), (b'ab', True)]
+    """
     pieces = [(bytes([byte]), inside) for inside in (False, True) for byte in range(256)]
     ranks = ranks + [256 + rank for rank in ranks] + list(range(512, size))
     spelt = [([word[0], *(256 + byte for byte in word[1:])], count) for word, count in words]

@@ -39,7 +39,11 @@ def find_spans(
     fall: float = 0.0,
     peaks: bool = True,
 ) -> list[tuple[int, int, bool]]:
-    """Return (start, end, inside a pre-token) of each span, split at pre-token starts."""
+    """Return (start, end, inside a pre-token) of each span, split at pre-token starts.
+
+    >>> find_spans(b'abcab', [3.0, 1.0, 1.0, 2.0, 1.0], [0, 5])
+    [(0, 2, False), (3, 5, True)]
+    """
     starts = set(bounds[:-1])
     if not peaks:
         groups = runs(i for i in range(len(text)) if signal[i] < threshold)

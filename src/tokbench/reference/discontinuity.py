@@ -10,7 +10,12 @@ from math import sqrt
 
 
 def jump(points: Sequence[tuple[int, float]], cutoff: int, bandwidth: int) -> tuple[float, float, int]:
-    """Return the effect at a cut-off, its HC3 standard error, and degrees of freedom."""
+    """Return the effect at a cut-off, its HC3 standard error, and degrees of freedom.
+
+    >>> effect, error, degrees = jump([(-3, 5.0), (-2, 6.0), (-1, 7.0), (0, 3.0), (1, 4.0), (2, 5.0)], 0, 3)
+    >>> effect, error, degrees
+    (5.0, 0.0, 2)
+    """
     near = [(rank, y) for rank, y in points if cutoff - bandwidth <= rank < cutoff + bandwidth]
     rows, outcomes = [], []
     for rank, y in near:

@@ -14,6 +14,9 @@ def alignment(text: bytes, tokens: Sequence[bytes], leaves: Sequence[Span], *, d
         tokens: its tokens, in order; together they are the text.
         leaves: start and end of each leaf.
         drop: True if tokens lose their first space.
+
+    >>> alignment(b'a bc', [b'a', b' b', b'c'], [(0, 1), (2, 4)], drop=True)
+    [(True, True), (True, True)]
     """
     owners: list[int] = []
     for number, token in enumerate(tokens):
@@ -34,7 +37,11 @@ def alignment(text: bytes, tokens: Sequence[bytes], leaves: Sequence[Span], *, d
 
 
 def tokens_of_spans(tokens: Sequence[bytes], spans: Sequence[Span]) -> list[int]:
-    """Return the number of tokens with bytes of each span."""
+    """Return the number of tokens with bytes of each span.
+
+    >>> tokens_of_spans([b'a', b' b', b'c'], [(0, 1), (2, 4)])
+    [1, 2]
+    """
     owners = [number for number, token in enumerate(tokens) for _ in token]
     return [len(set(owners[start:end])) for start, end in spans]
 
@@ -45,6 +52,9 @@ def premiums(documents: Sequence[tuple[str, bytes, int]], reference: str) -> dic
     Args:
         documents: language, text and number of tokens of each document.
         reference: language that the others are divided by.
+
+    >>> premiums([('en', b'the sea', 2), ('de', b'das Meer', 3)], 'en')
+    {'de': 1.5, 'en': 1.0}
     """
     languages = {language for language, _, _ in documents}
     lines = {one: [line for name, text, _ in documents if name == one for line in text.split(b"\n") if line.strip()]
@@ -58,6 +68,10 @@ def premiums(documents: Sequence[tuple[str, bytes, int]], reference: str) -> dic
 
 
 def normalised_length(tokens: Sequence[int], of_baseline: Sequence[int]) -> tuple[Fraction, Fraction]:
-    """Return tokens / tokens of a baseline: of all documents, and the mean over documents."""
+    """Return tokens / tokens of a baseline: of all documents, and the mean over documents.
+
+    >>> normalised_length([2, 3], [4, 4])
+    (Fraction(5, 8), Fraction(5, 8))
+    """
     ratios = [Fraction(own, other) for own, other in zip(tokens, of_baseline, strict=True) if other]
     return Fraction(sum(tokens), sum(of_baseline)), sum(ratios, Fraction()) / len(ratios)

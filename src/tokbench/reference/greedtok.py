@@ -26,7 +26,14 @@ def covered(word: bytes, cuts: set[int], token: bytes) -> set[int]:
 
 
 def choose(words: Words, candidates: set[bytes], limit: int, constrained: bool) -> list[tuple[bytes, int]]:
-    """Return the tokens in order of choice, each with its gain. Ties: the shorter token, then the lesser bytes."""
+    """Return the tokens in order of choice, each with its gain. Ties: the shorter token, then the lesser bytes.
+
+    >>> candidates = substrings([(b'banana', 1)], 3)
+    >>> choose([(b'banana', 1)], candidates, 2, constrained=True)
+    [(b'an', 2), (b'ana', 1)]
+    >>> choose([(b'banana', 1)], candidates, 2, constrained=False)
+    [(b'ana', 4), (b'ba', 1)]
+    """
     clears = joined if constrained else covered
     state = [(word, count, set(range(len(word) + 1))) for word, count in words]
     chosen: list[tuple[bytes, int]] = []

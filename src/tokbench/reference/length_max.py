@@ -35,6 +35,9 @@ def choose(words: Words, longest: int, least: int, limit: int) -> list[tuple[byt
         limit: number of tokens.
 
     Ties: the shorter token, then the lesser bytes.
+
+    >>> choose([(b'banana', 1)], 3, 2, 2)
+    [(b'ana', 6)]
     """
     texts = [([bytes([byte]) for byte in word], count) for word, count in words]
     chosen: list[tuple[bytes, int]] = []

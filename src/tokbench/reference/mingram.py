@@ -59,7 +59,11 @@ def cut(occurrences: Mapping[bytes, int], total: int, wanted: int) -> dict[bytes
 
 
 def mingram(words: Words, occurrences: Mapping[bytes, int], wanted: int, steps: int = 2) -> dict[bytes, int]:
-    """Return MinGram's tokens with their costs, from those of BPE with their occurrences in order of creation."""
+    """Return MinGram's tokens with their costs, from those of BPE with their occurrences in order of creation.
+
+    >>> mingram([('abab', 1)], {'a': 2, 'b': 2, 'ab': 2, 'ba': 1}, 1)
+    {'a': 51200, 'b': 51200, 'ab': 0}
+    """
     present = {token: max(1, times) for token, times in occurrences.items()}
     total = sum(present.values())
     for _ in range(steps):
@@ -68,7 +72,11 @@ def mingram(words: Words, occurrences: Mapping[bytes, int], wanted: int, steps: 
 
 
 def mingram_pp(words: Words, occurrences: Mapping[bytes, int], wanted: int, steps: int = 2) -> dict[bytes, int]:
-    """Return MinGram-PP's tokens in the same way. A round removes a tenth of the learned tokens, but at least one."""
+    """Return MinGram-PP's tokens in the same way. A round removes a tenth of the learned tokens, but at least one.
+
+    >>> mingram_pp([('abab', 1)], {'a': 2, 'b': 2, 'ab': 2, 'ba': 1}, 1)
+    {'a': 51200, 'b': 51200, 'ab': 0}
+    """
     present = {token: max(1, times) for token, times in occurrences.items()}
     total = sum(present.values())
     while True:

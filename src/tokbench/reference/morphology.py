@@ -25,6 +25,10 @@ def alignment(
         words: Gold segments and tokens of each word. The tokens include the space, the segments do not.
         known: The vocabulary.
         space: Prefix of a word that belongs to its first token.
+
+    >>> words = [([b's', b'h', b'ells'], [b' sh', b'ells']), ([b'sea'], [b' sea'])]
+    >>> alignment(words, {b' s', b'h', b'ells', b' sea'}, b' ')
+    (0.6666666666666666, 1, 2)
     """
     right = wrong = missed = scored = covered = 0
     for gold, tokens in words:
@@ -50,6 +54,9 @@ def tokens_of_words(
         text: The document.
         spans: Start and end of each token in its bytes.
         words: Start and end of each word.
+
+    >>> list(tokens_of_words(b'sea shell', [(0, 3), (3, 6), (6, 9)], [(0, 3), (4, 9)]))
+    [1, 2]
     """
     covering: dict[int, int] = {place: token for token, span in enumerate(spans) for place in range(*span)}
     found: list[int | None] = []
@@ -107,7 +114,11 @@ def knock_out(
     cascade: bool = False,
     once: bool = False,
 ) -> list[Parts]:
-    """Remove the merges whose share of boundaries reaches the threshold, one after the other, the worst first."""
+    """Remove the merges whose share of boundaries reaches the threshold, one after the other, the worst first.
+
+    >>> knock_out([(b'l', b's'), (b'e', b'l')], [(b'ls', {1}), (b'el', set())], Fraction(1, 2))
+    [(b'e', b'l')]
+    """
     for _ in range(rounds):
         joined, crossed = blame(merges, words, once)
         worst = sorted(joined, key=lambda rank: (-Fraction(crossed[rank], joined[rank]), -joined[rank], rank))
@@ -207,7 +218,11 @@ def restructure(
     repairs: bool = False,
     reification: str | None = None,
 ) -> list[Parts]:
-    """Anneal, then alternate knockouts and reifications, and anneal again, as the options say."""
+    """Anneal, then alternate knockouts and reifications, and anneal again, as the options say.
+
+    >>> restructure([(b'l', b's')], [(b'ls', {1}), (b'el', set())], Fraction(1, 2), 1, 0, 2, annealing='after', count=1)
+    [(b'e', b'l')]
+    """
     if not words:
         return merges
     if annealing in ("before", "both"):

@@ -19,7 +19,11 @@ from tokbench.reference import segmentation
 
 
 def top_ngrams(pretokens: Iterable[tuple[bytes, int]], limit: int, max_bytes: int) -> list[tuple[bytes, int]]:
-    """Return the most frequent n-grams of 2 to ``max_bytes`` bytes with their counts: count descending, then bytes."""
+    """Return the most frequent n-grams of 2 to ``max_bytes`` bytes with their counts: count descending, then bytes.
+
+    >>> top_ngrams([(b'banana', 1)], 2, 3)
+    [(b'an', 2), (b'ana', 2)]
+    """
     totals: Counter[bytes] = Counter()
     for pretoken, count in pretokens:
         for start in range(len(pretoken)):
@@ -49,7 +53,12 @@ def distribution(found: dict[bytes, Counter[int]], context: bytes) -> list[float
 
 
 def score(documents: list[bytes], order: int, text: bytes) -> tuple[list[float], list[float]]:
-    """Return surprisal and entropy of each byte, in nats."""
+    """Return surprisal and entropy of each byte, in nats.
+
+    >>> surprisals, entropies = score([b'abab'], 2, b'ab')
+    >>> [round(value, 2) for value in surprisals]
+    [1.09, 0.25]
+    """
     found = dict(followers(documents, order))
     drawn = [distribution(found, text[max(0, i - order + 1) : i]) for i in range(len(text))]
     return [-log(p[byte]) for p, byte in zip(drawn, text, strict=True)], [-sum(q * log(q) for q in p) for p in drawn]
@@ -116,7 +125,11 @@ def probability(levels: Sequence[Level], gram: Gram, vocabulary: int) -> float:
 
 
 def bits(training: Sequence[Document], documents: Sequence[Document], vocabulary: int, order: int) -> list[float]:
-    """Return the bits of each document, including its end."""
+    """Return the bits of each document, including its end.
+
+    >>> [round(value, 2) for value in bits([[0, 1, 0, 1]], [[0, 1]], 2, 2)]
+    [2.83]
+    """
     levels = train(training, order)
     return [
         -sum(log2(probability(levels, gram, vocabulary)) for gram in grams(document, order)) for document in documents
@@ -133,7 +146,11 @@ def count(documents: Iterable[bytes], pattern: str | None, most: int) -> list[Pa
 
 
 def spilled(pairs: Iterable[Pair], most: int) -> Iterator[list[Pair]]:
-    """Yield runs sorted by bytes, each of at most ``most`` pre-tokens."""
+    """Yield runs sorted by bytes, each of at most ``most`` pre-tokens.
+
+    >>> list(spilled([(b'b', 1), (b'a', 1), (b'b', 1), (b'c', 1)], 2))
+    [[(b'a', 1), (b'b', 2)], [(b'c', 1)]]
+    """
     table: Counter[bytes] = Counter()
     for pretoken, times in pairs:
         if pretoken not in table and len(table) == most:
@@ -157,6 +174,11 @@ def merged(runs: Iterable[list[Pair]], most: int) -> list[Pair]:
 
 
 def count_count(documents: Iterable[bytes], pattern: str | Sequence[str] | None) -> list[tuple[bytes, int]]:
+    """Return the pre-tokens with their counts: count descending, then bytes.
+
+    >>> count_count([b'sea sea shell'], ' ?[^ ]+')
+    [(b' sea', 1), (b' shell', 1), (b'sea', 1)]
+    """
     counts = Counter(
         text[start:end] for text in documents for start, end in pairwise(segmentation.boundaries(pattern, text))
     )
@@ -164,7 +186,11 @@ def count_count(documents: Iterable[bytes], pattern: str | Sequence[str] | None)
 
 
 def shared_bytes(texts: Sequence[bytes], others: Iterable[bytes], length: int) -> list[int]:
-    """Return, for each text, the number of bytes inside a run of ``length`` bytes that also occurs in another text."""
+    """Return, for each text, the number of bytes inside a run of ``length`` bytes that also occurs in another text.
+
+    >>> shared_bytes([b'a banana'], [b'nana'], 3)
+    [5]
+    """
     runs = {other[start : start + length] for other in others for start in range(len(other) - length + 1)}
     found = []
     for text in texts:

@@ -9,7 +9,12 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 
 def draws(text: bytes, seed: int, place: int = 0) -> Iterator[int]:
-    """Return 64-bit numbers for a pre-token, seeded by the FNV-1a hash of its bytes, its place and the seed."""
+    """Return 64-bit numbers for a pre-token, seeded by the FNV-1a hash of its bytes, its place and the seed.
+
+    >>> first = next(draws(b'sea', 0))
+    >>> f'{first:016x}'
+    'f4de9a0502acf8aa'
+    """
     value = 0xCBF29CE484222325
     for byte in text:
         value = (value ^ byte) * 0x100000001B3 % WORD
@@ -33,7 +38,11 @@ def _mixed(state: int) -> int:
 
 
 def whole_sum(values: Iterable[float]) -> int:
-    """Return the exact sum, in units of the smallest double."""
+    """Return the exact sum, in units of the smallest double.
+
+    >>> whole_sum([0.1, 0.2]) == whole_sum([0.3])
+    False
+    """
     return int(sum(map(Fraction, values)) * 2**1074)
 
 
@@ -48,5 +57,9 @@ def ascending(first: Sequence[int], second: Sequence[int]) -> list[int]:
 
 
 def by_bytes(strings: Sequence[bytes], places: Sequence[int]) -> list[int]:
-    """Return indices of strings in byte order; the order is stable."""
+    """Return indices of strings in byte order; the order is stable.
+
+    >>> by_bytes([b'b', b'a', b'ab'], [0, 1, 2])
+    [1, 2, 0]
+    """
     return sorted(places, key=strings.__getitem__)

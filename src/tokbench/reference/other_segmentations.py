@@ -10,7 +10,11 @@ from tokbench.reference.segmentation import every_segmentation, groups
 
 
 def characters(text: bytes, tokens: Collection[bytes]) -> list[bytes]:
-    """Return the characters of a text, and the bytes of a character that is not in the vocabulary."""
+    """Return the characters of a text, and the bytes of a character that is not in the vocabulary.
+
+    >>> [part.hex() for part in characters('né'.encode(), {b'n'})]
+    ['6e', 'c3', 'a9']
+    """
     found = []
     for character in text.decode("utf-8", "surrogateescape"):
         token = character.encode("utf-8", "surrogateescape")
@@ -38,6 +42,9 @@ def digits_right(tokenized: list[bytes], tokens: Collection[bytes]) -> list[byte
     Args:
         tokenized: the tokenizer's segmentation of a pre-token.
         tokens: the vocabulary, which includes all single bytes.
+
+    >>> digits_right([b'12', b'34'], {b'1', b'2', b'3', b'4', b'12', b'34', b'234'})
+    [b'1', b'234']
     """
     found: list[bytes] = []
     for has_digits, some in groupby(tokenized, lambda token: regex.search(rb"[0-9]", token) is not None):

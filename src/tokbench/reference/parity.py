@@ -33,6 +33,11 @@ def parity_bpe(
 
     The language is None for the first ``together`` merges. Tokens are those of the development sets if there are any.
     Without an ``order``, the pair with the lowest ranks is merged; merged tokens follow in order of creation.
+
+    >>> texts = [[(b'abab', 1)], [(b'cd', 3)]]
+    >>> merges, languages, lengths = parity_bpe(texts, None, 258, tuple, (), ratios=(1.0, 1.0), min_count=1)
+    >>> merges, languages, lengths
+    ([(97, 98), (99, 100)], [0, 1], [2, 3])
     """
     texts = [[(list(word), count) for word, count in words] for words in languages]
     tests = [[(list(word), count) for word, count in words] for words in development or ()]

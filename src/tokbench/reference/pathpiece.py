@@ -61,6 +61,10 @@ def costs(
     """Return the cost of removing each token of two bytes or more, its occurrences, and the number of tokens.
 
     The cost is found by brute force: a shortest path over a lattice without that edge.
+
+    >>> increases, occurrences, total = costs([(b'abc', 2)], {b'a', b'b', b'c', b'ab', b'abc'})
+    >>> increases, occurrences, total
+    (Counter({b'abc': 2}), Counter({b'abc': 2}), 2)
     """
     increases, occurrences, total = Counter[bytes](), Counter[bytes](), 0
     for text, count in pretokens:

@@ -20,7 +20,11 @@ def greedy(text: bytes, vocabulary: Collection[bytes], limit: int | None = None)
 
 
 def segment(line: bytes, vocabulary: Collection[bytes]) -> list[bytes]:
-    """Segment a line by the longest match."""
+    """Segment a line by the longest match.
+
+    >>> segment(b'banana', {b'b', b'a', b'n', b'an', b'ana'})
+    [b'b', b'ana', b'n', b'a']
+    """
     tokens: list[bytes] = []
     while line:
         tokens.append(greedy(line, vocabulary))
@@ -51,7 +55,11 @@ def pairs(left: Sequence[bytes], centre: Sequence[bytes], right: Sequence[bytes]
 
 
 def triples(line: bytes, vocabulary: Collection[bytes]) -> Counter[Triple]:
-    """Count (ablated token, target, context): occurrences in the ablated line minus those in the original line."""
+    """Count (ablated token, target, context): occurrences in the ablated line minus those in the original line.
+
+    >>> triples(b'xab', {b'x', b'a', b'b', b'ab'})[b'ab', b'x', b'b']
+    1
+    """
     base = segment(line, vocabulary)
     found: Counter[Triple] = Counter()
     for index, token in enumerate(base):

@@ -29,6 +29,10 @@ def power_law(points: Sequence[tuple[float, float]]) -> tuple[float, float, floa
 
     Returns:
         b, a, and the coefficient of the squared logarithm in a parabola, None with fewer than three quantities.
+
+    >>> exponent, coefficient, _ = power_law([(1.0, 8.0), (4.0, 4.0), (16.0, 2.0)])
+    >>> round(exponent, 3), round(coefficient, 3)
+    (0.5, 8.0)
     """
     x, y = [log(one) for one, _ in points], [log(bits) for _, bits in points]
     level, slope = polynomial(x, y, 1)
@@ -36,7 +40,11 @@ def power_law(points: Sequence[tuple[float, float]]) -> tuple[float, float, floa
 
 
 def kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b; None if one of the two does not vary."""
+    """Return Kendall's tau-b; None if one of the two does not vary.
+
+    >>> round(kendall([1, 2, 3], [3, 1, 2]), 3)
+    -0.333
+    """
     pairs = list(combinations(range(len(x)), 2))
     signs = [(_sign(x[a] - x[b]), _sign(y[a] - y[b])) for a, b in pairs]
     of_x, of_y = sum(a != 0 for a, _ in signs), sum(b != 0 for _, b in signs)

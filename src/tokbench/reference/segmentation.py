@@ -31,7 +31,11 @@ def pieces(pattern: str, text: str) -> Iterator[str]:
 
 
 def boundaries(pattern: str | Sequence[str] | None, text: bytes) -> list[int]:
-    """Return the pre-token boundaries. Each pattern splits the pieces of the one before (default: one piece)."""
+    """Return the pre-token boundaries. Each pattern splits the pieces of the one before (default: one piece).
+
+    >>> boundaries(' ?[^ ]+', b'sea shell')
+    [0, 3, 9]
+    """
     found = [text.decode("utf-8", "surrogateescape")] if text else []
     for each in [pattern] if isinstance(pattern, str) else pattern or []:
         found = [piece for whole in found for piece in pieces(each, whole)]
@@ -44,7 +48,12 @@ def groups(text: str, size: int) -> list[str]:
 
 
 def greedy(text: bytes, first: dict[bytes, int], rest: dict[bytes, int]) -> list[int]:
-    """Match the longest token of ``first``, then the longest of ``rest`` repeatedly."""
+    """Match the longest token of ``first``, then the longest of ``rest`` repeatedly.
+
+    >>> ids = {b'a': 0, b'b': 1, b'c': 2, b'ab': 3, b'bc': 4}
+    >>> greedy(b'abc', ids, ids)
+    [3, 2]
+    """
     found = []
     ids = first
     while text:
@@ -56,7 +65,11 @@ def greedy(text: bytes, first: dict[bytes, int], rest: dict[bytes, int]) -> list
 
 
 def longest_suffix(text: bytes, ids: dict[bytes, int]) -> list[int]:
-    """Match the longest token at the end repeatedly."""
+    """Match the longest token at the end repeatedly.
+
+    >>> longest_suffix(b'abc', {b'a': 0, b'b': 1, b'c': 2, b'ab': 3, b'bc': 4})
+    [0, 4]
+    """
     found = []
     while text:
         size = max(size for size in range(1, len(text) + 1) if text[-size:] in ids)
@@ -66,7 +79,11 @@ def longest_suffix(text: bytes, ids: dict[bytes, int]) -> list[int]:
 
 
 def longest(text: bytes, ids: dict[bytes, int]) -> list[int]:
-    """Return the fewest tokens. Ties among last tokens: the widest."""
+    """Return the fewest tokens. Ties among last tokens: the widest.
+
+    >>> longest(b'abcd', {b'a': 0, b'b': 1, b'c': 2, b'd': 3, b'ab': 4, b'bcd': 5})
+    [0, 5]
+    """
     return _segment(text, ids, None)
 
 
@@ -100,7 +117,11 @@ def _segment(text: bytes, ids: dict[bytes, int], numbers: Iterator[int] | None) 
 
 
 def likelihood(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
-    """Return the tokens with the greatest sum of scores. Ties among last tokens: the longest."""
+    """Return the tokens with the greatest sum of scores. Ties among last tokens: the longest.
+
+    >>> likelihood(b'abc', {b'a': -2.0, b'b': -2.0, b'c': -1.0, b'ab': -1.5, b'bc': -2.0})
+    [b'ab', b'c']
+    """
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(text) + 1):
         widths = [width for width in range(1, end + 1) if text[end - width : end] in scores]
@@ -117,6 +138,9 @@ def likeliest_shortest(text: bytes, costs: Mapping[bytes, int], ties: str = "lea
     """Return the fewest tokens, and of these segmentations the least sum of costs.
 
     Ties among last tokens: the shortest (``leading``) or the longest (``trailing``).
+
+    >>> likeliest_shortest(b'abc', {b'a': 2, b'b': 2, b'c': 1, b'ab': 1, b'bc': 2})
+    [b'ab', b'c']
     """
     sign = 1 if ties == "leading" else -1
     best = [(0, 0, 0)]
@@ -145,7 +169,11 @@ def every_segmentation(text: bytes, tokens: set[bytes]) -> list[list[bytes]]:
 
 
 def merge(text: bytes, merges: Sequence[tuple[int, int, int]]) -> list[int]:
-    """Join the leftmost pair of the lowest rank until none is left."""
+    """Join the leftmost pair of the lowest rank until none is left.
+
+    >>> merge(b'abab', [(97, 98, 256), (256, 256, 257)])
+    [257]
+    """
     ranks: dict[tuple[int, int], int] = {}
     for rank, (left, right, _) in enumerate(merges):
         ranks.setdefault((left, right), rank)
@@ -157,7 +185,11 @@ def merge(text: bytes, merges: Sequence[tuple[int, int, int]]) -> list[int]:
 
 
 def ranked(text: bytes, ids: Mapping[bytes, int]) -> list[int]:
-    """Return a token unsplit; otherwise repeatedly join the leftmost neighbours with the lowest joined id."""
+    """Return a token unsplit; otherwise repeatedly join the leftmost neighbours with the lowest joined id.
+
+    >>> ranked(b'abc', {b'a': 0, b'b': 1, b'c': 2, b'ab': 3, b'bc': 4})
+    [3, 2]
+    """
     if text in ids:
         return [ids[text]]
     tokens = [bytes([byte]) for byte in text]
@@ -168,7 +200,11 @@ def ranked(text: bytes, ids: Mapping[bytes, int]) -> list[int]:
 
 
 def whole_or_merge(text: bytes, ids: Mapping[bytes, int], merges: Sequence[tuple[int, int, int]]) -> list[int]:
-    """Return a text that is a token as one token, and merge any other."""
+    """Return a text that is a token as one token, and merge any other.
+
+    >>> whole_or_merge(b'abc', {b'abc': 257}, [(97, 98, 256)])
+    [257]
+    """
     return [ids[text]] if text in ids else merge(text, merges)
 
 
@@ -178,7 +214,12 @@ def characters(text: bytes) -> list[bytes]:
 
 
 def merge_characters(text: bytes, tokens: Collection[bytes], ranks: Mapping[tuple[bytes, bytes], float]) -> list[bytes]:
-    """Join the leftmost pair of the lowest rank, beginning with characters, or their bytes if they are not tokens."""
+    """Join the leftmost pair of the lowest rank, beginning with characters, or their bytes if they are not tokens.
+
+    >>> n, e = b'n', 'é'.encode()
+    >>> [token.decode() for token in merge_characters(n + e, {n, e}, {(n, e): 0})]
+    ['né']
+    """
     cut = [part for one in characters(text) for part in ([one] if one in tokens else [bytes([byte]) for byte in one])]
     while found := [(ranks[pair], i) for i, pair in enumerate(pairwise(cut)) if pair in ranks]:
         _, i = min(found)
@@ -187,7 +228,11 @@ def merge_characters(text: bytes, tokens: Collection[bytes], ranks: Mapping[tupl
 
 
 def merge_scores(text: bytes, scores: Mapping[bytes, float]) -> list[bytes]:
-    """Join the leftmost neighbours whose concatenation has the highest score, beginning with characters."""
+    """Join the leftmost neighbours whose concatenation has the highest score, beginning with characters.
+
+    >>> merge_scores(b'abc', {b'a': -3.0, b'b': -3.0, b'c': -3.0, b'ab': -2.0, b'bc': -1.0})
+    [b'a', b'bc']
+    """
     pairs = ((token[:size], token[size:]) for token in scores for size in range(1, len(token)))
     ranks = {pair: -scores[b"".join(pair)] for pair in pairs if not any(map(is_part, pair))}
     return merge_characters(text, scores, ranks)
@@ -199,7 +244,11 @@ def is_part(token: bytes) -> bool:
 
 
 def isolated(strings: Collection[str], text: str) -> list[str]:
-    """Return a text cut before and after each string, leftmost first, the longest of those."""
+    """Return a text cut before and after each string, leftmost first, the longest of those.
+
+    >>> isolated({'  ', ' '}, 'a  b')
+    ['a', '  ', 'b']
+    """
     parts, start = [], 0
     while start < len(text):
         longest = max((one for one in strings if text.startswith(one, start)), key=len, default="")
@@ -212,7 +261,11 @@ def isolated(strings: Collection[str], text: str) -> list[str]:
 
 
 def added(text: bytes, tokens: Collection[bytes], others: Callable[[bytes], list[bytes]]) -> list[bytes]:
-    """Return a text that is an added token as one token, and split any other by ``others``."""
+    """Return a text that is an added token as one token, and split any other by ``others``.
+
+    >>> added(b'<s>', {b'<s>'}, lambda text: [bytes([byte]) for byte in text])
+    [b'<s>']
+    """
     return [text] if text in tokens else others(text)
 
 
@@ -239,7 +292,12 @@ def replace(cut: list[bytes], old: tuple[bytes, ...], new: tuple[bytes, ...]) ->
 def by_events(
     text: bytes, tokens: Collection[bytes], alphabet: Collection[bytes], events: Sequence[Event]
 ) -> list[bytes]:
-    """Replay every event in order, each at every match."""
+    """Replay every event in order, each at every match.
+
+    >>> events = [(False, (b'a', b'b')), (True, (b'a', b'b')), (False, (b'b', b'c'))]
+    >>> by_events(b'abc', {b'a', b'bc'}, [b'a', b'b', b'c'], events)
+    [b'a', b'bc']
+    """
     if text in tokens:
         return [text]
     cut = cut_by(alphabet, text)
@@ -252,7 +310,11 @@ def by_events(
 def post_removal(
     text: bytes, tokens: Collection[bytes], alphabet: Collection[bytes], events: Sequence[Event]
 ) -> list[bytes]:
-    """Join the leftmost pair of the earliest merge until none is left, then split by the last removals."""
+    """Join the leftmost pair of the earliest merge until none is left, then split by the last removals.
+
+    >>> post_removal(b'ab', {b'a', b'b'}, [b'a', b'b'], [(False, (b'a', b'b')), (True, (b'a', b'b'))])
+    [b'a', b'b']
+    """
     cut = cut_by(alphabet, text)
     ranks: dict[tuple[bytes, ...], int] = {}
     for rank, (split, parts) in enumerate(events):
@@ -268,7 +330,11 @@ def post_removal(
 
 
 def merge_tuples(text: bytes, merges: Sequence[tuple[bytes, ...]]) -> list[bytes]:
-    """Join the leftmost parts of the earliest merge until no merge has all its parts side by side."""
+    """Join the leftmost parts of the earliest merge until no merge has all its parts side by side.
+
+    >>> merge_tuples(b'abcd', [(b'a', b'b', b'c')])
+    [b'abc', b'd']
+    """
     cut = [bytes([byte]) for byte in text]
     while found := [
         (rank, i)
@@ -296,7 +362,11 @@ def bpe_dropout(text: bytes, merges: Merges, dropout: float, draws: Iterator[int
 
 
 def outcomes(text: bytes, merges: Merges, dropout: float) -> dict[tuple[int, ...], float]:
-    """Return the probability of each segmentation. All possible merges are drawn, as in the published algorithm."""
+    """Return the probability of each segmentation. All possible merges are drawn, as in the published algorithm.
+
+    >>> dict(outcomes(b'ab', [(97, 98, 256)], 0.25))
+    {(97, 98): 0.25, (256,): 0.75}
+    """
 
     @cache
     def after(ids: tuple[int, ...]) -> dict[tuple[int, ...], float]:
@@ -330,7 +400,11 @@ def applied(ids: list[int], found: tuple[int, int], merges: Merges) -> list[int]
 
 
 def cover(text: bytes, tokens: Sequence[bytes]) -> list[bytes]:
-    """Sort all matches by (rank, start); clear the cuts inside each match whose two ends are cuts."""
+    """Sort all matches by (rank, start); clear the cuts inside each match whose two ends are cuts.
+
+    >>> cover(b'abcd', [b'bc', b'cd'])
+    [b'a', b'bc', b'd']
+    """
     matches = sorted(
         (rank, start, start + len(token))
         for rank, token in enumerate(tokens)
@@ -345,6 +419,11 @@ def cover(text: bytes, tokens: Sequence[bytes]) -> list[bytes]:
 
 
 def covered_pairs(tokens: list[bytes], counts: list[tuple[bytes, int]]) -> int:
+    """Return the adjacent byte pairs of a text that lie in a match of a token.
+
+    >>> covered_pairs([b'ab'], [(b'abab', 2)])
+    4
+    """
     total = 0
     for text, count in counts:
         marked: set[int] = set()
@@ -357,12 +436,20 @@ def covered_pairs(tokens: list[bytes], counts: list[tuple[bytes, int]]) -> int:
 
 
 def encode(pattern: str | Sequence[str] | None, text: bytes, cut: Callable[[bytes], list[int]]) -> list[int]:
-    """Return the concatenated ids of the pre-tokens."""
+    """Return the concatenated ids of the pre-tokens.
+
+    >>> encode(' ?[^ ]+', b'ab b', list)
+    [97, 98, 32, 98]
+    """
     return [index for start, end in pairwise(boundaries(pattern, text)) for index in cut(text[start:end])]
 
 
 def matches(pretokens: Iterable[tuple[bytes, int]], tokens: Sequence[bytes]) -> list[int]:
-    """Return the matches of each token, including overlapping ones, weighted by the pre-tokens' counts."""
+    """Return the matches of each token, including overlapping ones, weighted by the pre-tokens' counts.
+
+    >>> matches([(b'banana', 2)], [b'an', b'ana'])
+    [4, 4]
+    """
     rows = list(pretokens)
     return [
         sum(count for text, count in rows for start in range(len(text)) if text.startswith(token, start))
@@ -374,7 +461,11 @@ Parts = dict[bytes, tuple[bytes, bytes]]
 
 
 def derivations(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]]) -> Parts | None:
-    """Return the two parts of each reachable token, by rank; None if a token may be made of later ones."""
+    """Return the two parts of each reachable token, by rank; None if a token may be made of later ones.
+
+    >>> derivations([*(bytes([byte]) for byte in range(256)), b'ab'], [(97, 98, 256)])
+    {b'ab': (b'a', b'b')}
+    """
     made: Parts = {}
     known = {bytes([byte]) for byte in range(256)}
     first: dict[tuple[bytes, bytes], bool] = {}
@@ -437,7 +528,11 @@ def held(tokens: Sequence[bytes], included: Sequence[bool] | None = None) -> dic
 
 
 def prefixes(ids: dict[bytes, int], text: bytes) -> list[tuple[int, int]]:
-    """Return the tokens at the start of ``text`` as (length, id), shortest first."""
+    """Return the tokens at the start of ``text`` as (length, id), shortest first.
+
+    >>> prefixes({b'a': 0, b'ab': 1, b'b': 2}, b'abc')
+    [(1, 0), (2, 1)]
+    """
     return [(size, ids[text[:size]]) for size in range(1, len(text) + 1) if text[:size] in ids]
 
 

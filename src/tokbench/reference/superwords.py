@@ -144,7 +144,13 @@ def split_runs(runs: Mapping[Parts, int], min_count: int, max_length: int) -> Co
 def boundless(
     merges: Sequence[WordMerge], runs: Mapping[Parts, int], size: int
 ) -> tuple[list[bytes], list[Event], list[Pair]]:
-    """Return tokens, replayed events and supermerges of phase 2."""
+    """Return tokens, replayed events and supermerges of phase 2.
+
+    >>> merges = train_words([(b'ab', 2), (b' c', 1)], 258)
+    >>> tokens, _, supermerges = boundless(merges, Counter({(b'ab', b' c'): 1}), 259)
+    >>> tokens[256:], supermerges
+    ([b'ab', b' c', b'ab c'], [(b'ab', b' c')])
+    """
     present, joined, supermerges, replayed_merges = dict.fromkeys(BYTES), set[bytes](), list[Pair](), list[WordMerge]()
     while len(present) < size:
         rest = merges[len(replayed_merges) :]
@@ -167,7 +173,13 @@ def boundless(
 
 
 def superbpe_words(merges: Sequence[WordMerge], runs: Mapping[Parts, int], size: int) -> tuple[list[bytes], list[Pair]]:
-    """Return tokens and supermerges of reading A: all of phase 1, then supermerges until the size is reached."""
+    """Return tokens and supermerges of reading A: all of phase 1, then supermerges until the size is reached.
+
+    >>> merges = train_words([(b'ab', 2), (b' c', 1)], 258)
+    >>> tokens, supermerges = superbpe_words(merges, Counter({(b'ab', b' c'): 1}), 259)
+    >>> tokens[256:], supermerges
+    ([b'ab', b' c', b'ab c'], [(b'ab', b' c')])
+    """
     present, supermerges = left_by(events_of(merges)), list[Pair]()
     while len(present) < size and (best := foremost(runs)) is not None:
         token = b"".join(best[0])
@@ -178,7 +190,11 @@ def superbpe_words(merges: Sequence[WordMerge], runs: Mapping[Parts, int], size:
 
 
 def encode(document: Sequence[bytes], events: Sequence[Event], supermerges: Sequence[Pair]) -> list[bytes]:
-    """Replay the events in each pre-token, then apply supermerges in runs, the earliest first and at all places."""
+    """Replay the events in each pre-token, then apply supermerges in runs, the earliest first and at all places.
+
+    >>> encode([b'ab', b' c'], [(False, (b'a', b'b')), (False, (b' ', b'c'))], [(b'ab', b' c')])
+    [b'ab c']
+    """
     sides = {part for pair in supermerges for part in pair}
     tokens: list[bytes] = []
     for run in runs_in(document, lambda word: word in sides and by_order(word, events) == [word]):
@@ -194,7 +210,12 @@ def encode(document: Sequence[bytes], events: Sequence[Event], supermerges: Sequ
 def superbpe(
     words: Words, spans: Words, ranks: Sequence[int], first: int, size: int, barred: Callable[[bytes], bool]
 ) -> tuple[list[bytes], list[bpe.Merge]]:
-    """Return tokens and merges of reading B: BPE of words to ``first`` tokens, then of spans to ``size``."""
+    """Return tokens and merges of reading B: BPE of words to ``first`` tokens, then of spans to ``size``.
+
+    >>> tokens, merges = superbpe([(b'ab', 2), (b' c', 1)], [(b'ab c', 1)], range(256), 257, 259, lambda token: False)
+    >>> tokens[256:]
+    [b'ab', b' c', b'ab c']
+    """
     made, tokens = bpe.train(list(words), list(ranks), first, 1, 1 << 30)
     merges = [(*pair, 256 + number) for number, pair in enumerate(made)]
     text = [(merge(span, merges), times) for span, times in spans]

@@ -38,7 +38,12 @@ def nodes(text: bytes, counts: Mapping[bytes, int]) -> Iterator[bytes]:
 
 
 def segment(text: bytes, tokens: Collection[bytes], counts: Mapping[bytes, int]) -> list[bytes]:
-    """Return the topmost nodes that are tokens."""
+    """Return the topmost nodes that are tokens.
+
+    >>> counts = known([(b'banana', 1)], 1)
+    >>> segment(b'banana', {b'b', b'a', b'n', b'ana'}, counts)
+    [b'b', b'a', b'n', b'ana']
+    """
     if not text:
         return []
     if text in tokens:

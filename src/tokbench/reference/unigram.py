@@ -60,7 +60,12 @@ def segmentations(text: bytes, tokens: set[bytes]) -> Iterator[list[bytes]]:
 def expect(
     words: list[tuple[bytes, int]], probabilities: dict[bytes, float]
 ) -> tuple[defaultdict[bytes, float], float]:
-    """Return the expected occurrences of each token and the log-likelihood of the words."""
+    """Return the expected occurrences of each token and the log-likelihood of the words.
+
+    >>> expected, likelihood = expect([(b'ab', 1)], {b'a': 0.5, b'b': 0.25, b'ab': 0.125})
+    >>> dict(expected), round(likelihood, 2)
+    ({b'a': 0.5, b'b': 0.5, b'ab': 0.5}, -1.39)
+    """
     expected: defaultdict[bytes, float] = defaultdict(float)
     likelihood = 0.0
     for word, count in words:

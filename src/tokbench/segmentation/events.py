@@ -3,7 +3,7 @@
 Chizhov et al., "BPE Gets Picky" (2024), section 3 and algorithm 2. A pre-token that is a token is not split, as in the
 released code.
 
-Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``by_events`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from dataclasses import dataclass

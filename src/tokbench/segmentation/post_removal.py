@@ -3,7 +3,7 @@
 Used for trimmed vocabularies (Cognetta et al. 2024) and Scaffold-BPE (Lian et al. 2024). "BPE Gets Picky", appendix A
 and table 6, compares it with segmentation by events.
 
-Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``post_removal`` in :mod:`tokbench.reference.segmentation`.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 "Tokenization Is More Than Compression", section 3.1, algorithm 1; appendix A for random ties.
 
-Reference: ``shortest_path`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``longest`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from typing import Literal
