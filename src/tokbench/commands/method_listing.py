@@ -110,11 +110,13 @@ def options_of(method: "Method") -> list[dict[str, Any]]:
 
 
 def attributes_of(method: "Method") -> dict[str, Any]:
-    """Return the attributes of a method that not all kinds of method have."""
+    """Return the attributes of a method that not all kinds of method have, without those hidden from its ``repr``."""
     from tokbench.registry import Method
 
     common = {field.name for field in fields(Method)}
-    return {field.name: getattr(method, field.name) for field in fields(method) if field.name not in common}
+    return {
+        field.name: getattr(method, field.name) for field in fields(method) if field.repr and field.name not in common
+    }
 
 
 def patterns_of(method: "Method") -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class Scheme(Method):
     """
 
     pattern: str | tuple[str, ...] | None
-    scanner: Scanner | None = None
+    scanner: Scanner | None = field(default=None, repr=False)
 
     def cut(self, options: "Options | None") -> Cut:
         """Return the splitting functions; here there are no options to apply."""
