@@ -130,8 +130,8 @@ $(VENV)/.built: $(VENV)/.linked setup.py tools/make_stubs.py $(KERNELS)
 	$(TIMED) $(BIN)/python setup.py --quiet build_ext --inplace; $(BIN)/python -m compileall -q src; $(DONE)
 	@touch $@
 
-docs: install $(SITE)/.installed  ## build the documentation as a site, build/site/README.html, with a search
-	@python tools/stage_pages.py
+docs: install $(SITE)/.installed  ## generate the pages of keys, tables and functions, and build the site with a search: build/site/README.html
+	@python -m tools.stage_pages
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
 	@echo "The site: build/site/README.html"
 

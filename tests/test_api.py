@@ -26,7 +26,6 @@ import pytest
 
 import tokbench
 from tests.conftest import Tokbench as Command
-from tests.conftest import tool_of
 from tokbench import PretokenCounts, Tokenizer, Vocabulary
 from tokbench import count as tokbench_count
 from tokbench.api.comparison import SCHEMA, Comparison
@@ -410,18 +409,6 @@ def test_the_readme_names_every_method() -> None:
     named = set(re.findall(r"`(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8")))
     for methods in (tokbench.constructions, tokbench.pretokenizations, tokbench.segmentations):
         assert not set(methods) - named
-
-
-def test_page_of_the_interface_is_up_to_date() -> None:
-    remedy = "run python tools/make_api_docs.py"
-    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == tool_of("make_api_docs").page(), remedy
-
-
-def test_page_of_the_interface_shows_every_public_name() -> None:
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    registries = {"constructions", "metrics", "pretokenizations", "resource_types", "segmentations"}
-    for name in set(tokbench.__all__) - registries:
-        assert f"### `tokbench.{name}`\n" in page
 
 
 Call = Callable[[Any], object]

@@ -1,4 +1,4 @@
-"""Generator of ``docs/api.md`` from the docstrings of the public API; parses the sources without imports."""
+"""Text of the site's page ``docs/api.md``, from the public docstrings; parses the sources without imports."""
 
 import ast
 import re
@@ -8,7 +8,6 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "api.md"
 SOURCE = ROOT / "src" / "tokbench"
 SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "Public interface: `import tokbench`": {
@@ -63,7 +62,7 @@ INTRODUCTION = """\
 This interface is stable: names and meanings change only with a note in the [changelog](../CHANGELOG.md). The
 registries are `tokbench.constructions`, `.pretokenizations`, `.segmentations`, `.metrics` and `.resource_types`. A
 registry returns its methods by name, and lists all names when it is printed or iterated. [How to add a
-method](own_tokenizer.md) explains the decorators. `tools/make_api_docs.py` makes this page from the docstrings.
+method](own_tokenizer.md) explains the decorators. `make docs` makes this page from the docstrings.
 
 `import tokbench` makes `transformers.AutoTokenizer` open the folders of our tokenizers. It adds a finder to
 `sys.meta_path`, which registers our class when `transformers` is imported. It imports no library itself.
@@ -164,7 +163,3 @@ def _entries(text: str, *, listed: bool) -> str:
         name, colon, meaning = line.partition(": ")
         lines.append(f"- `{name}`: {meaning}" if colon and not line.startswith(" ") else f"  {line.strip()}")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

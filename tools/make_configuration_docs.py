@@ -1,11 +1,7 @@
-"""Generator of docs/configuration.md from the typed configuration.
-
-Run after a change to an option: ``python tools/make_configuration_docs.py``.
-"""
+"""Text of the site's page ``docs/configuration.md``, from the typed configuration."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -56,7 +52,6 @@ from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
 
-DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = f"""\
 # Configuration
 
@@ -87,7 +82,7 @@ invalid values at once; conflicts between values are checked after that.
 `tokbench schema > config.schema.json` writes the JSON schema of the installed version. Editors with
 yaml-language-server, such as VS Code with its YAML extension, then complete and check configurations that begin with
 `# yaml-language-server: $schema=config.schema.json`. The schema and this page are generated from the types, the page by
-`tools/make_configuration_docs.py`.
+`make docs`.
 """
 EXAMPLE = """\
 ## A complete example
@@ -163,8 +158,8 @@ GENERAL_LIMITS = (LARGEST_COUNT, LARGEST_BYTES, LARGEST_SEED, LARGEST_LEGACY_SEE
 """Bounds that the introduction states for all keys."""
 
 
-def reference() -> str:
-    """Return the text of docs/configuration.md."""
+def page() -> str:
+    """Return the text of the page."""
     return "\n".join(
         [
             INTRODUCTION,
@@ -450,8 +445,3 @@ def escaped(text: str) -> str:
 def code(text: str) -> str:
     """Format text as a code span."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
-
-
-if __name__ == "__main__":
-    DOCS.mkdir(exist_ok=True)
-    (DOCS / "configuration.md").write_text(reference(), encoding="utf-8")

@@ -1,17 +1,12 @@
-"""Generator of docs/tables.md from the declarations of the tables.
+"""Text of the site's page ``docs/tables.md``, from the declarations of the tables."""
 
-Run after a change to a table: ``python tools/make_table_docs.py``.
-"""
-
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 import polars as pl
 
 from tokbench.report.typeset import markdown
 from tokbench.tabulation.table import Print, TidyTable, tables_of
 
-PAGE = Path(__file__).parents[1] / "docs" / "tables.md"
 INTRODUCTION = """\
 # The tidy tables
 
@@ -24,7 +19,7 @@ A table is declared once, in the module of its maker: name, columns with type, u
 report. Files, typeset forms, captions, the report and this page follow from the declaration. To add a statistic, write
 [one module](#a-new-statistic).
 
-This file is generated from the declarations by `tools/make_table_docs.py`.
+`make docs` generates this page from the declarations.
 """
 TITLES = {
     "tabulate": "## Collected by `tokbench tabulate`",
@@ -65,15 +60,16 @@ GAPS = TidyTable(
 The names in `takes` are other tables, or inputs of `analyse`: `accuracy` (means over seeds), `seeded` (every seed),
 `every` (models by their configured names), `outcomes` and `answered` (the same for questions), `intrinsic`,
 `experiment`. The returned frame must have the declared columns. The next run writes `statistics/gaps.parquet`,
-`statistics/gaps.csv` and `typeset/gaps.*`, and adds the table to the report; `tools/make_table_docs.py` adds it here.
+`statistics/gaps.csv` and `typeset/gaps.*`, and adds the table to the report; `make docs` adds it to this page.
 The option `keys` lists the columns that identify a row, here `keys=("model", "suite")`. With it,
 `tokbench compare_experiments` compares this table between two runs.
 '''
 FORMS = {"table": "table", "figure": "figure", "sentence": "sentences", "signs": "signs", "cuts": "cuts of sentences"}
 
 
-def page(tables: Sequence[TidyTable]) -> str:
-    """Return the text of docs/tables.md."""
+def page() -> str:
+    """Return the text of the page."""
+    tables = tables_of(*TITLES)
     lines = [INTRODUCTION]
     for command, title in TITLES.items():
         lines += [title, ""]
@@ -110,7 +106,3 @@ def place(table: TidyTable, one: Print) -> str:
     by = f", by {' and '.join(one.by)}" if one.by else ""
     named = (one.name or table.name).replace("_", "-")
     return f"section *{one.section}*, {FORMS[one.form]}" + f" `{named}`" * (one.form in ("table", "figure")) + by
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(tables_of("tabulate", "analyse", "cut_examples")), encoding="utf-8")

@@ -1,16 +1,13 @@
 """Figures: the same at every run, legible at every width, and able to say what their marks are.
 
-What a checkout holds of results: pages, tidy tables and the figures that a page shows, no rendering; and links.
+Published results in a checkout: pages, tidy tables and the figures that a page shows, without renderings.
 """
 
 import re
-import subprocess
-import tomllib
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
-from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,6 +15,7 @@ import polars as pl
 import pytest
 
 from tests.conftest import tool_of
+from tests.support.pages import links, tracked_files
 from tests.support.small_report import PARTS, SIZES, VARIANTS, altered, whole
 from tokbench.metric.pretoken_words import NO_BLANKS
 from tokbench.report.figures import differences, dots, scatter
@@ -236,17 +234,11 @@ LARGEST = 2 * 2**20
 """Bytes of the results that a checkout has, at most: no renderings, which `make published-results` makes again."""
 KEPT = ("*/README.md", "*/.tokbench.json", "*/comparison.csv", "*/provenance.csv", "*/tidy/*.csv", "*/tidy/*.parquet")
 """What may be tracked beside the figures that a page shows."""
-LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?\s*\)")
-CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def tracked() -> list[Path]:
-    """The files of a checkout, as git would write them."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode:
-        pytest.skip("no git repository")
-    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+    return tracked_files()
 
 
 @pytest.fixture(scope="module")
@@ -283,22 +275,6 @@ def test_the_gallery_has_the_scoreboard_of_the_recorded_settings(monkeypatch: py
     ), "a kept one is not computed again"
 
 
-def pages(tracked: list[Path]) -> list[Path]:
-    return [path for path in tracked if path.suffix == ".md"]
-
-
-def links(page: Path) -> list[str]:
-    """Where a page leads, other sites left out; what is set as code is no link."""
-    found = LINK.findall(CODE.sub("", page.read_text(encoding="utf-8")))
-    return [unquote(link) for link in found if not re.match(r"[a-z]+:", link)]
-
-
-def anchors(page: Path) -> set[str]:
-    """The headings of a page, as GitHub names them."""
-    titles = re.findall(r"^#+ (.+)$", CODE.sub(lambda code: code[0].strip("`"), page.read_text(encoding="utf-8")), re.M)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
-
-
 def test_kept_results_are_small(tracked: list[Path]) -> None:
     size = sum(path.stat().st_size for path in tracked if PUBLISHED in path.parents)
     assert 0 < size < LARGEST, (
@@ -327,7 +303,8 @@ def test_a_kept_table_is_packed_and_reads_as_before(tmp_path: Path) -> None:
 
 def test_no_rendering_is_tracked(tracked: list[Path]) -> None:
     """A table that is typeset, or a figure that no page shows."""
-    shown = {(page.parent / link).resolve() for page in pages(tracked) for link in links(page)}
+    pages = {path: path.read_text(encoding="utf-8") for path in tracked if path.suffix == ".md"}
+    shown = {(page.parent / link).resolve() for page, text in pages.items() for link in links(text)}
     kept = [path for path in tracked if PUBLISHED in path.parents]
     renderings = [
         str(path.relative_to(ROOT))
@@ -336,56 +313,6 @@ def test_no_rendering_is_tracked(tracked: list[Path]) -> None:
     ]
     assert kept
     assert renderings == []
-
-
-def test_every_link_leads_to_what_is_there(tracked: list[Path]) -> None:
-    there = {*tracked, *(folder for path in tracked for folder in path.parents)}
-    dead = []
-    for page in pages(tracked):
-        for link in links(page):
-            name, _, anchor = link.partition("#")
-            target = (page.parent / name).resolve() if name else page
-            if target not in there or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
-                dead.append(f"{page.relative_to(ROOT)}: {link}")
-    assert dead == []
-
-
-def test_the_site_has_every_page_in_its_contents(tracked: list[Path]) -> None:
-    """mkdocs itself checks the links of the site when it is built."""
-    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    named = re.findall(r": ([\w./-]+\.md)$", text, re.MULTILINE)
-    assert len(named) == len(set(named))
-    wanted = {path.relative_to(ROOT) for path in tracked if path.suffix == ".md" and ROOT / "docs" in path.parents}
-    wanted |= {path.relative_to(ROOT) for path in tracked if path.match("results/published/*/README.md")}
-    wanted |= {Path(name) for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")}
-    assert wanted - set(map(Path, named)) <= {
-        Path(f"results/published/{name}/README.md") for name in ("released", "study_pilot")
-    }
-    assert set(map(Path, named)) <= wanted
-
-
-def test_the_readme_says_what_its_command_gives() -> None:
-    """Check the README's summary against the page that the command writes."""
-    page = (PUBLISHED / "papers" / "README.md").read_text(encoding="utf-8")
-    counts = re.search(
-        r"print (\d+) different numbers, \d+ times in all. (\d+) agree to .* (\d+) more agree .* (\d+) differ. "
-        r"(\d+) cannot be recomputed",
-        page,
-    )
-    assert counts is not None
-    all_of_them, same, rounded, different, unprinted = map(int, counts.groups())
-    assert same + rounded + different + unprinted == all_of_them
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"print {all_of_them} different numbers. {same} agree to all printed digits. {rounded} more agree" in readme
-    assert f"{different} differ. {unprinted} cannot be recomputed" in readme
-
-
-def test_the_pages_name_the_same_requirements() -> None:
-    sentence = "Linux on x86-64, Python 3.11 or 3.12 with its headers, make, and a C and a C++ compiler."
-    for page in ("README.md", "docs/first_steps.md"):
-        assert sentence in " ".join((ROOT / page).read_text(encoding="utf-8").split())
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["requires-python"] == ">=3.11,<3.13"
 
 
 def test_tidy_tables_are_those_that_are_declared(renderer: ModuleType) -> None:

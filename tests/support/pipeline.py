@@ -138,7 +138,7 @@ def combinations() -> list[tuple[str, str]]:
 CORPUS = {
     "source": {
         "type": "text",
-        "path": str(Path(__file__).parents[2] / "docs" / "configuration.md"),
+        "path": str(Path(__file__).parents[2] / "docs" / "language_models.md"),
         "documents": "paragraph",
     },
     "splits": {"byte_lm": 0.2, "tokenizer": 0.5, "evaluation": 0.3},

@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 import tokbench.statistics
-from tests.conftest import tool_of
 from tests.support.small_report import DECLARED, VARIANTS, accuracy, intrinsic, outcomes, whole
 from tokbench import registry
 from tokbench.commands.main import find_command
@@ -38,6 +37,7 @@ from tokbench.tabulation.table import (
     write_tables,
 )
 from tokbench.workflow import fingerprint as fingerprints
+from tools import make_table_docs
 
 ROOT = Path(__file__).parents[2]
 CONFIGURED = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -168,21 +168,13 @@ def test_what_takes_a_table_of_models_is_one() -> None:
     }
 
 
-def test_documentation_is_up_to_date() -> None:
-    generator = tool_of("make_table_docs")
-    written = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    assert written == generator.page(tables_of("tabulate", "analyse", "cut_examples")), (
-        "run python tools/make_table_docs.py"
-    )
-
-
 # A new statistic is one module: the one that the documentation shows
 
 
 @pytest.fixture
 def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The documentation's example as a module among the statistics."""
-    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "tables.md").read_text(), re.DOTALL)
+    [code] = re.findall(r"```python\n(.*?)```", make_table_docs.NEW, re.DOTALL)
     folder = tmp_path / "more"
     folder.mkdir()
     (folder / "gaps.py").write_text(code)
@@ -229,7 +221,7 @@ def test_a_new_statistic_is_one_module(new: Path, tidy: Path, tmp_path: Path) ->
     page = (tmp_path / "report.html").read_text()
     assert 'id="table-gaps" data-tables="statistics/gaps.csv"' in page
     assert page.index('<section id="statistics">') < page.index('id="table-gaps"') < page.index('id="provenance"')
-    docs = tool_of("make_table_docs").page(tables_of("tabulate", "analyse"))
+    docs = make_table_docs.page()
     assert "made by `tokbench.statistics.gaps.gaps` from `ranks`" in docs
     assert "| `gap` | Float64 | difference of shares | highest average minus the lowest |" in docs
 

@@ -360,7 +360,7 @@ def read_results(folder: Path | str) -> Results:
         folder: the folder of the experiment.
 
     Returns:
-        A mapping of names to frames; ``docs/tables.md`` describes each.
+        A mapping of names to frames; the site's page of tables describes each.
 
     Raises:
         TokbenchError: the folder has no tables; or, on first use, a table is damaged.

@@ -1,8 +1,8 @@
 """Declarations of tidy tables, and functions that discover, build, check and write them.
 
 A tidy table is declared once, in the module of its maker: name, columns with type, unit and definition, place in the
-report. Schema, Parquet, CSV, typeset forms, headings, captions, the page and docs/tables.md follow from it. The frame
-that the maker returns is checked against the declaration.
+report. Schema, Parquet, CSV, typeset forms, headings, captions, the report and the site's page of tables follow from
+it. The frame that the maker returns is checked against the declaration.
 
 Tables are discovered by importing the modules of a command's packages; no list of them exists. Other distributions add
 modules through the entry-point group with the package's name. Fingerprints include these modules, see

@@ -1,0 +1,146 @@
+"""The documentation: generated pages, links in the site and on a forge, contents, and numbers that registries know."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import tokbench
+from tests.support.pages import ROOT, forge_anchors, links, site_anchors, tracked_files
+from tokbench.tabulation.table import tables_of
+from tools import make_api_docs, make_configuration_docs, stage_pages
+
+PUBLISHED = ROOT / "results" / "published"
+UNLISTED = {Path(f"results/published/{name}/README.md") for name in ("released", "study_pilot")}
+"""Pages of the site that its contents leave out; other pages link to them."""
+
+
+@pytest.fixture(scope="module")
+def tracked() -> list[Path]:
+    return tracked_files()
+
+
+@pytest.fixture(scope="module")
+def site(tracked: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[Path, str]:
+    """The texts of the site's pages, by path."""
+    folder = tmp_path_factory.mktemp("site")
+    return {page: (folder / page).read_text(encoding="utf-8") for page in stage_pages.stage(folder)}
+
+
+def test_generated_pages_are_in_the_site_and_not_in_the_checkout(tracked: list[Path], site: dict[Path, str]) -> None:
+    assert len(stage_pages.GENERATED) == 3
+    assert set(stage_pages.GENERATED) <= set(site)
+    assert not {ROOT / page for page in stage_pages.GENERATED} & set(tracked)
+
+
+def test_every_link_of_the_site_leads_to_a_page_or_file(tracked: list[Path], site: dict[Path, str]) -> None:
+    exist = {*tracked, *(folder for path in tracked for folder in path.parents), *(ROOT / page for page in site)}
+    dead = []
+    for page, text in site.items():
+        for link in links(text):
+            name, _, anchor = link.partition("#")
+            target = (ROOT / page.parent / name).resolve() if name else ROOT / page
+            found = site.get(target.relative_to(ROOT)) if target in exist and anchor else None
+            if target not in exist or (found is not None and anchor not in site_anchors(found)):
+                dead.append(f"{page}: {link}")
+    assert dead == []
+
+
+def test_links_between_committed_pages_have_the_anchors_of_a_forge(tracked: list[Path]) -> None:
+    pages = {path: path.read_text(encoding="utf-8") for path in tracked if path.suffix == ".md"}
+    dead = []
+    for page, text in pages.items():
+        for link in links(text):
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            if anchor and target in pages and anchor not in forge_anchors(pages[target]):
+                dead.append(f"{page.relative_to(ROOT)}: {link}")
+    assert dead == []
+
+
+def test_pages_of_the_root_link_to_committed_files_only() -> None:
+    generated = {str(page) for page in stage_pages.GENERATED}
+    for page in ROOT.glob("*.md"):
+        assert not {link.partition("#")[0] for link in links(page.read_text(encoding="utf-8"))} & generated, page.name
+
+
+def test_contents_of_the_site_name_every_page_once(site: dict[Path, str]) -> None:
+    named = [Path(name) for name in re.findall(r": ([\w./-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)]
+    assert len(named) == len(set(named))
+    assert set(named) == set(site) - UNLISTED
+
+
+def test_page_of_the_interface_has_every_public_name(site: dict[Path, str]) -> None:
+    registries = {"constructions", "metrics", "pretokenizations", "resource_types", "segmentations"}
+    for name in set(tokbench.__all__) - registries:
+        assert f"### `tokbench.{name}`\n" in site[Path("docs/api.md")]
+    assert make_api_docs.page() == site[Path("docs/api.md")]
+
+
+def test_page_of_the_tables_has_every_column(site: dict[Path, str]) -> None:
+    for table in tables_of("tabulate", "analyse", "cut_examples"):
+        _, heading, section = site[Path("docs/tables.md")].partition(f"\n### {table.name}\n")
+        assert heading
+        named = re.findall(r"^\| `(\w+)` \|", section.partition("\n### ")[0], re.MULTILINE)
+        assert named == [column.name for column in table.columns]
+
+
+def test_page_of_the_configuration_has_every_method(site: dict[Path, str]) -> None:
+    page = site[Path("docs/configuration.md")]
+    assert page.startswith(make_configuration_docs.INTRODUCTION)
+    for methods in (tokbench.constructions, tokbench.pretokenizations, tokbench.segmentations, tokbench.resource_types):
+        assert not [name for name in methods if f"`{name}`" not in page]
+
+
+NUMBER = r"(?:\d[\d,]*|three|four|five|six|seven|eight|nine|ten|eleven|\w+teen|(?:twen|thir|for|fif)ty(?:-\w+)?)"
+REGISTERED = (
+    r"(?:constructions|pre-tokeni[sz](?:ers|ations)|segmentations|(?:groups of )?metrics|methods|commands|file formats|"
+    r"(?:kinds of )?perturbations|types of (?:source|resource)s?|tidy tables)"
+)
+COUNT = re.compile(rf"\b{NUMBER}(?: [a-z-]+)?\s+\**{REGISTERED}\b", re.IGNORECASE)
+"""A number of things that a registry lists: it would be wrong after the next one is added."""
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("26 constructions", True),
+        ("twenty kinds of perturbations", True),
+        ("19 groups of metrics", True),
+        ("thirty-one built-in methods", True),
+        ("two segmentations of one text", False),
+        ("16,384 tokens of all methods", False),
+    ],
+)
+def test_counts_of_registered_things_are_found(text: str, counted: bool) -> None:
+    assert bool(COUNT.search(text)) == counted
+
+
+def test_pages_have_no_counts_that_a_registry_knows(site: dict[Path, str]) -> None:
+    pages = {page: text for page, text in site.items() if page.parent in (Path(), Path("docs"))}
+    del pages[Path("CHANGELOG.md")]
+    assert [f"{page}: {count}" for page, text in pages.items() for count in COUNT.findall(text)] == []
+
+
+def test_readme_has_the_same_totals_as_the_page_of_the_papers() -> None:
+    page = (PUBLISHED / "papers" / "README.md").read_text(encoding="utf-8")
+    counts = re.search(
+        r"print (\d+) different numbers, \d+ times in all. (\d+) agree to .* (\d+) more agree .* (\d+) differ. "
+        r"(\d+) cannot be recomputed",
+        page,
+    )
+    assert counts is not None
+    printed, same, rounded, different, unprinted = map(int, counts.groups())
+    assert same + rounded + different + unprinted == printed
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"print {printed} different numbers. {same} agree to all printed digits. {rounded} more agree" in readme
+    assert f"{different} differ. {unprinted} cannot be recomputed" in readme
+
+
+def test_pages_name_the_same_requirements() -> None:
+    sentence = "Linux on x86-64, Python 3.11 or 3.12 with its headers, make, and a C and a C++ compiler."
+    for page in ("README.md", "docs/first_steps.md"):
+        assert sentence in " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"] == ">=3.11,<3.13"
