@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from tests.conftest import ODD, TOPICS, Tokbench, write_json_lines
 from tests.support.pipeline import combinations, done
 from tests.support.rules import COMMAND_OF, RULES
 from tests.support.workflow.checkout import ROOT
-from tokbench.commands.main import COMMANDS, EXAMPLES, FURTHER, PERSON, STAGES, cli
+from tokbench.commands import declaration
+from tokbench.commands.declaration import declarations
+from tokbench.commands.main import cli
 from tokbench.commands.parameters import Real, Whole
 from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
@@ -49,7 +52,7 @@ SHORT = {"greedwmc", "mingram", "mingram_pp"}
 DIALECT = re.compile(r"\b(?:told|tells?|beside|stands?|whole|holds?|held|whatever|elsewhere|anew|apart|so many)\b")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", declarations())
 def test_help(command: str) -> None:
     result = CliRunner().invoke(cli, [command, "--help"])
     assert result.exit_code == 0, result.exception
@@ -59,7 +62,7 @@ def test_help(command: str) -> None:
 
 
 def test_commands_are_spelt_alike_everywhere_and_taken_with_hyphens() -> None:
-    hyphenated = [name.replace("_", "-") for name in COMMANDS if "_" in name]
+    hyphenated = [name.replace("_", "-") for name in declarations() if "_" in name]
     for name in hyphenated:
         assert CliRunner().invoke(cli, [name, "--help"]).exit_code == 0, name
     spelt = re.compile(rf"\btokbench\s+({'|'.join(hyphenated)})\b")
@@ -70,7 +73,7 @@ def test_commands_are_spelt_alike_everywhere_and_taken_with_hyphens() -> None:
 
 def test_an_option_that_is_a_number_is_one_in_every_command() -> None:
     kinds: dict[str, set[bool]] = {}
-    for name in COMMANDS:
+    for name in declarations():
         command = cli.get_command(None, name)  # type: ignore[arg-type]
         for option in command.params if command else []:
             if isinstance(option, Option) and not option.is_flag:
@@ -79,28 +82,36 @@ def test_an_option_that_is_a_number_is_one_in_every_command() -> None:
     assert not {spelt for spelt, numbers in kinds.items() if len(numbers) > 1}
 
 
-def test_help_lists_a_persons_commands_then_the_stages() -> None:
+def test_declarations_in_the_sources_are_those_of_the_imported_modules() -> None:
+    for path in Path(declaration.__file__).parent.glob("*.py"):
+        import_module(f"tokbench.commands.{path.stem}")
+    assert {name: declared for name, (declared, _) in declaration.registered.items()} == declarations()
+
+
+def test_help_lists_commands_by_group_and_those_of_the_workflow_are_called_by_rules() -> None:
     result = CliRunner().invoke(cli, ["--help"])
     assert not DIALECT.findall(result.output)
     listed = re.findall(r"^  ([a-z_]+)  ", result.output, re.MULTILINE)
-    assert listed == [*PERSON, *FURTHER, *STAGES] == list(COMMANDS)
-    assert len(PERSON) == len(EXAMPLES) == 12
+    assert listed == list(declarations())
+    groups = {group: {name for name in listed if declarations()[name].group == group} for group in declaration.GROUPS}
+    assert groups["essentials"] == {name for name in listed if declarations()[name].example}
     called = {COMMAND_OF.get(name, name) for name in RULES}
-    assert set(STAGES) == called - set(PERSON)
+    assert groups["stages"] == called - groups["essentials"]
     assert CliRunner().invoke(cli, ["--version"]).exit_code == 0
 
 
 def test_examples_of_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokbench: Tokbench) -> None:
-    for name, example in EXAMPLES.items():
+    examples = {name: declared.example for name, declared in declarations().items() if declared.example}
+    for name, example in examples.items():
         assert CliRunner().invoke(cli, [name, "--help"]).output.endswith(f"Example:\n    {example}\n")
     (tmp_path / "text.txt").write_bytes(b"\n".join(TOPICS * 3))
     monkeypatch.chdir(tmp_path)
-    done(tokbench(*shlex.split(EXAMPLES["count"])[1:]))
+    done(tokbench(*shlex.split(examples["count"])[1:]))
     for name, size in (("mine", 300), ("theirs", 400)):
         done(tokbench("build", "bpe", "--size", size, "--counts", "counts.parquet", "-o", name))
         Path(name, "tokenizer.json").rename(f"{name}.json")
         shutil.rmtree(name)
-    smaller = EXAMPLES | {"build": EXAMPLES["build"].replace("1024", "400")}
+    smaller = examples | {"build": examples["build"].replace("1024", "400")}
     for name in [*sorted(smaller.keys() - {"measure", "status", "validate"}), "measure", "validate"]:
         done(tokbench(*shlex.split(smaller[name])[1:]))
 

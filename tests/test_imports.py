@@ -22,7 +22,8 @@ from snakemake.cli import parse_args
 from tests.conftest import TOPICS
 from tests.support.imports import APART
 from tests.support.workflow.checkout import ROOT
-from tokbench.commands.main import COMMANDS, main
+from tokbench.commands.declaration import declarations
+from tokbench.commands.main import main
 from tokbench.workflow.job_states import Plan, PlannedRun, write_plan
 
 Lines = Sequence[Sequence[str]]
@@ -253,16 +254,21 @@ def test_a_command_imports_only_what_it_works_with(name: str, imported: dict[str
 
 
 def test_every_command_is_among_them() -> None:
-    assert {*CHAIN, *REJECTED, *ELSEWHERE} == {*COMMANDS}
+    assert {*CHAIN, *REJECTED, *ELSEWHERE} == {*declarations()}
 
 
 def test_help_imports_no_library(tmp_path: Path) -> None:
-    lines = [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)]
+    lines = [["--help"], ["--version"], *([name, "--help"] for name in declarations())]
     assert libraries({"help": ("", lines)}, tmp_path) == {"help": set()}
 
 
 def test_a_mistake_on_the_command_line_imports_no_library(tmp_path: Path) -> None:
-    lines = [["biuld"], ["--no-such-option"], *([name, "--no-such-option"] for name in COMMANDS), ["build", "bpe"]]
+    lines = [
+        ["biuld"],
+        ["--no-such-option"],
+        *([name, "--no-such-option"] for name in declarations()),
+        ["build", "bpe"],
+    ]
     assert libraries({"mistakes": ("", lines)}, tmp_path, status=2) == {"mistakes": set()}
 
 

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tokbench.commands.main import COMMANDS
+from tokbench.commands.declaration import declarations
 
 CALL = ("-P", "-m", "tokbench")
 HELP = """
 import os, sys
-from tokbench.commands.main import COMMANDS, main
+from tokbench.commands.declaration import declarations
+from tokbench.commands.main import main
 statuses = {}
-for name in [None, *COMMANDS]:
+for name in [None, *declarations()]:
     child = os.fork()
     if not child:
         sys.argv = ["tokbench", *([name] if name else []), "--help"]
@@ -40,8 +41,8 @@ def test_every_command_without_standard_output() -> None:
     assert status == 0
     lines = said.splitlines()
     told = "tokbench: standard input or output is closed; redirect it to a file, or to /dev/null"
-    assert lines[:-1] == [told] * (1 + len(COMMANDS))
-    assert eval(lines[-1]) == dict.fromkeys([None, *COMMANDS], 2)
+    assert lines[:-1] == [told] * (1 + len(declarations()))
+    assert eval(lines[-1]) == dict.fromkeys([None, *declarations()], 2)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import yaml
 
 from tests.support.rules import COMMAND_OF, RULES
 from tests.support.workflow.checkout import ROOT, Checkout
-from tokbench.commands.main import COMMANDS, find_command
+from tokbench.commands.declaration import declarations, find_command
 from tokbench.config.experiment import Experiment
 from tokbench.pretokens.count import count_pretokens
 from tokbench.pretokens.external_count import merge_external
@@ -91,7 +91,7 @@ def test_command(name: str) -> None:
     shell = RULES[name][1]["shell"]
     assert re.findall(r"tokbench (\w+)", shell) == [command]
     assert shell.rstrip().endswith('&> {log:q}"')
-    assert command in COMMANDS
+    assert command in declarations()
     assert find_command(command).callback is not None
 
 

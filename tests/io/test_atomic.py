@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import Tokbench
 from tests.support.files import fill, in_a_fork, names, told
-from tokbench.commands.main import COMMANDS, find_command
+from tokbench.commands.declaration import declarations, find_command
 from tokbench.commands.outputs import OutputFolder
 from tokbench.io.atomic import atomic_file, atomic_files, atomic_folder, reject_altered, remove_written
 from tokbench.io.output_place import new_name
@@ -162,7 +162,7 @@ def test_every_command_rejects_before_it_works(tmp_path: Path, tokbench: Tokbenc
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.tex").touch()
     rejecting = []
-    for name in COMMANDS:
+    for name in declarations():
         command: click.Command = find_command(name)
         for option in command.params:
             if option.name == "output" and isinstance(option.type, click.Path) and not option.type.file_okay:

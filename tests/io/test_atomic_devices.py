@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import Tokbench
 from tests.support.files import fill, in_a_fork, names, told
-from tokbench.commands.main import COMMANDS, find_command
+from tokbench.commands.declaration import declarations, find_command
 from tokbench.commands.outputs import COUNTS, OutputFile, OutputFolder, columns, keys, page
 from tokbench.io.atomic import atomic_file, atomic_files
 from tokbench.pretokens import PretokenCounts
@@ -89,7 +89,7 @@ def notes(tmp_path: Path) -> Path:
 
 def test_every_file_that_is_written_is_checked() -> None:
     checked = []
-    for name in COMMANDS:
+    for name in declarations():
         command: click.Command = find_command(name)
         for option in command.params:
             if isinstance(option, click.Option) and isinstance(option.type, click.Path) and not option.type.exists:

@@ -13,8 +13,8 @@ import pytest
 from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
 from tokbench.adapters.open import open_tokenizer
+from tokbench.commands.declaration import declarations, find_command
 from tokbench.commands.inputs import OfContent, TokenizerPath
-from tokbench.commands.main import COMMANDS, find_command
 from tokbench.errors import TokbenchError
 from tokbench.io.contents import content_of, is_tokenizer
 from tokbench.tokenizer import Tokenizer
@@ -150,7 +150,7 @@ FREE = {"build": "method", "methods": "names", "init": "folder", "show": "words"
 
 
 def arguments() -> Iterator[tuple[str, click.Argument]]:
-    for name in COMMANDS:
+    for name in declarations():
         for parameter in find_command(name).params:
             if isinstance(parameter, click.Argument) and FREE.get(name) != parameter.name:
                 yield name, parameter

@@ -20,7 +20,8 @@ from pydantic import BaseModel, ValidationError
 
 from tests.conftest import EXPERIMENT, Tokbench
 from tests.support.workflow.checkout import Checkout
-from tokbench.commands.main import COMMANDS, cli
+from tokbench.commands.declaration import declarations
+from tokbench.commands.main import cli
 from tokbench.commands.parameters import Real, Whole
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all, validate
@@ -70,7 +71,7 @@ def test_bounds_of_real_numbers() -> None:
             real_number(text, 0, 1)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", declarations())
 def test_numbers_of_the_command_line_are_of_one_type(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)  # type: ignore[attr-defined]
     bare = {"integer range", "float", "float range"}

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.support.imports import import_all
-from tokbench.commands.main import MODULE_OF
+from tokbench.commands.declaration import declarations
 from tokbench.metric.measurement import Measurement
 from tokbench.pretokens import PretokenCounts
 from tokbench.runtime import memory_limit
@@ -167,7 +167,7 @@ def warm(commands: list[str]) -> None:
     for registry in (constructions, segmentations, schemes, metrics):
         registry.load()
     for name in commands:
-        import_all(f"tokbench.commands.{MODULE_OF[name]}")
+        import_all(f"tokbench.commands.{declarations()[name].module}")
     for name in ("pyarrow.parquet", "tokenizers"):
         importlib.import_module(name)
     libc = ctypes.CDLL(None)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.workflow.checkout import ROOT
-from tokbench.commands.main import MODULE_OF
+from tokbench.commands.declaration import declarations
 from tokbench.workflow import fingerprint
 from tokbench.workflow.fingerprint import EFFECTS, Name
 from tokbench.workflow.job_states import Job, Plan, PlannedRun
@@ -142,7 +142,8 @@ def snakemake(folder: Path, path: str, options: str) -> subprocess.CompletedProc
 
 def called(command: str) -> set[Name]:
     """Return the names from stages that a command uses, including through other commands' functions."""
-    pending, seen = [Name(f"tokbench.commands.{MODULE_OF[command]}", f"{command}_command")], set[Name]()
+    module = f"tokbench.commands.{declarations()[command].module}"
+    pending, seen = [Name(module, f"{command}_command")], set[Name]()
     while pending:
         name = pending.pop()
         if name not in seen:

@@ -17,7 +17,7 @@ import yaml
 import tokbench.statistics
 from tests.support.small_report import DECLARED, VARIANTS, accuracy, intrinsic, outcomes, whole
 from tokbench import registry
-from tokbench.commands.main import find_command
+from tokbench.commands.declaration import find_command
 from tokbench.errors import TokbenchError
 from tokbench.report.html import tables as printed
 from tokbench.report.sections.rows import remaining

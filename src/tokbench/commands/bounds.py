@@ -1,9 +1,4 @@
-"""``tokbench bound``: prove a lower bound on the token count of any vocabulary.
-
-``tokbench check_bound``: verify the proof of a lower bound.
-
-``tokbench ngram_bits``: bits per byte of token n-gram models, without training a language model.
-"""
+"""Commands for lower bounds on token counts, and for bits per byte of token n-gram models."""
 
 import json
 import time
@@ -16,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokbench.adapters.open import reading_options
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import COUNTS, TEXT, ContentPath, TokenizerPath
 from tokbench.commands.outputs import keys, output_file
 from tokbench.commands.parameters import COUNT, SIZE, THREADS, Real, Whole, field_options, memory_option
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
     from tokbench.optimum.bound import BoundResult
 
 
-@click.command("bound")
+@command("bound", "prove a lower bound on the token count of any vocabulary", group="stages", place=180)
 @click.option("--counts", required=True, type=COUNTS, help="Pre-token counts of the text.")
 @click.option("--size", required=True, type=SIZE, help="Vocabulary size, including the 256 bytes.")
 @click.option(
@@ -125,7 +121,7 @@ def bound_command(
         write_result(result, told, indent=2)
 
 
-@click.command("check_bound")
+@command("check_bound", "verify the proof of a lower bound", group="extras", place=30)
 @click.argument("certificate", type=ContentPath("certificate"))
 @click.option(
     "--counts", required=True, type=click.Path(exists=True, dir_okay=False), help="Pre-token counts of the text."
@@ -175,7 +171,7 @@ def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
     return found
 
 
-@click.command("ngram_bits", cls=Command)
+@command("ngram_bits", "measure bits per byte of token n-gram models", group="stages", place=190, cls=Command)
 @click.argument("path", metavar="TOKENIZER", type=TokenizerPath())
 @click.option(
     "--train", "training", multiple=True, required=True, type=TEXT, metavar="TEXT...", help="Texts to train on."

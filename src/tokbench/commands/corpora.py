@@ -1,29 +1,11 @@
-"""``tokbench fetch``: fetch a corpus from the Hugging Face hub.
-
-``tokbench fetch_pairs``: fetch a parallel corpus from the Hugging Face hub.
-
-``tokbench fetch_tokenizer``: fetch the files of a tokenizer from the Hugging Face hub.
-
-``tokbench prepare``: split a corpus and write it in shards, or gather the shards of its parts.
-
-``tokbench prepare_parallel``: clean and split a parallel corpus.
-
-``tokbench read_sizes``: read the sizes of the documents in a part of a corpus's source.
-
-``tokbench split_corpus``: split a corpus that is prepared in parts, by the sizes of its documents.
-
-``tokbench deal_part``: sort the documents of a part by their shard.
-
-``tokbench write_shards``: write some of the shards of a corpus from the texts of all its parts.
-
-``tokbench find_leakage``: count evaluation text that is also in other splits.
-"""
+"""Commands that fetch, split and write corpora, parallel corpora and external tokenizers."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import FOLDER, SOURCE, InputPath
 from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
 from tokbench.commands.parameters import Share, Whole, check_memory, memory_option
@@ -32,7 +14,7 @@ from tokbench.runtime import exit_status
 from tokbench.runtime.memory_limit import DEFAULT, allowance
 
 
-@click.command("fetch")
+@command("fetch", "fetch a corpus from the Hugging Face hub", group="stages", place=10)
 @click.option("--recipe", required=True, help="The hub source as JSON, as in the configuration.")
 @output_file(required=True, help="Parquet file.")
 def fetch_command(recipe: str, output: str) -> None:
@@ -49,7 +31,7 @@ def fetch_command(recipe: str, output: str) -> None:
     click.echo(f"{written:,} documents", err=True)
 
 
-@click.command("fetch_pairs")
+@command("fetch_pairs", "fetch a parallel corpus from the Hugging Face hub", group="stages", place=20)
 @click.option("--recipe", required=True, help="Languages, and the hub source as in the configuration, as JSON.")
 @output_file(required=True, help="Parquet file.")
 def fetch_pairs_command(recipe: str, output: str) -> None:
@@ -62,7 +44,7 @@ def fetch_pairs_command(recipe: str, output: str) -> None:
     click.echo(f"{written:,} pairs", err=True)
 
 
-@click.command("fetch_tokenizer")
+@command("fetch_tokenizer", "fetch a tokenizer from the Hugging Face hub", group="stages", place=30)
 @click.option("--recipe", required=True, help="Name and revision on the hub as JSON: {path: NAME, revision: HASH}.")
 @click.option("-o", "--output", required=True, type=OutputFolder("fetched tokenizer"), help="Folder of the files.")
 def fetch_tokenizer_command(recipe: str, output: str) -> None:
@@ -83,7 +65,7 @@ units_option = click.option(
 )
 
 
-@click.command("prepare")
+@command("prepare", "split a corpus and write it in shards", group="stages", place=50)
 @click.option("--recipe", required=True, help="Source, splits, shards and seed as JSON, as in the configuration.")
 @click.option("-o", "--output", required=True, type=OutputFolder("corpus"), help="Folder of the corpus.")
 @units_option
@@ -117,7 +99,7 @@ def prepare_command(recipe: str, output: str, units: str | None, megabytes: int,
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)
 
 
-@click.command("prepare_parallel")
+@command("prepare_parallel", "clean and split a parallel corpus", group="stages", place=60)
 @click.option("--recipe", required=True, help="Languages, files, splits, rules and seed as JSON.")
 @click.option("-o", "--output", required=True, type=OutputFolder("parallel corpus"), help="Folder of the corpus.")
 @memory_option(DEFAULT)
@@ -154,7 +136,7 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
         click.echo(f"{split}: " + ", ".join(f"{number:,} {what}" for what, number in found.items()), err=True)
 
 
-@click.command("read_sizes")
+@command("read_sizes", "read the document sizes of a part", group="stages", place=70)
 @click.option("--recipe", required=True, help="Source as JSON, as in the configuration.")
 @click.option("--begin", type=Share(), default="0/1", help="Fraction of the first file to skip (Parquet).")
 @click.option("--end", type=Share(), default="1/1", help="Fraction of the last file at which to stop (Parquet).")
@@ -181,7 +163,7 @@ def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes
     click.echo(f"{number:,} documents, {size:,} bytes", err=True)
 
 
-@click.command("split_corpus")
+@command("split_corpus", "split a corpus that is prepared in parts", group="stages", place=80)
 @click.option("--recipe", required=True, help="Source, splits, shards and seed as JSON, as in the configuration.")
 @click.option("-o", "--output", required=True, type=OutputFolder("places"), help="Folder of the places.")
 @units_option
@@ -214,7 +196,7 @@ def split_corpus_command(recipe: str, output: str, units: str | None, megabytes:
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)
 
 
-@click.command("deal_part")
+@command("deal_part", "assign the documents of a part to shards", group="stages", place=90)
 @click.option("--recipe", required=True, help="Source, splits, shards and parts as JSON, as in the configuration.")
 @click.option("--begin", type=Share(), default="0/1", help="Fraction of the first file to skip (Parquet).")
 @click.option("--end", type=Share(), default="1/1", help="Fraction of the last file at which to stop (Parquet).")
@@ -242,7 +224,7 @@ def deal_part_command(
     partition_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)
 
 
-@click.command("write_shards")
+@command("write_shards", "write shards from the documents of all parts", group="stages", place=100)
 @click.option("--recipe", required=True, help="Splits, shards and parts as JSON, as in the configuration.")
 @click.option("--group", required=True, type=Whole(0, 9998), help="Number of the group of shards.")
 @click.option("--places", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the places.")
@@ -280,7 +262,7 @@ def write_shards_command(
         write_findings(folder, read_findings(Path(places)))
 
 
-@click.command("find_leakage")
+@command("find_leakage", "count evaluation text that also occurs in other splits", group="stages", place=110)
 @output_file(mark=keys("corpus", "length", "others"), required=True, help="JSON file of the counts.")
 @memory_option()
 @click.argument("evaluation", type=FOLDER)

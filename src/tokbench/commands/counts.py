@@ -1,11 +1,4 @@
-"""``tokbench count``: count the pre-tokens of texts.
-
-``tokbench merge_counts``: merge the counts of shards.
-
-``tokbench import_counts``: import pre-token counts from files.
-
-``tokbench count_tokens``: count the tokens of every document of a text.
-"""
+"""Commands that count pre-tokens, merge and import counts, and count tokens."""
 
 import os
 from operator import attrgetter
@@ -14,6 +7,7 @@ from pathlib import Path
 import click
 
 from tokbench.commands import outputs
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import COUNTS as INPUTS_COUNTS
 from tokbench.commands.inputs import TEXT, TOKENIZER_FOLDER
 from tokbench.commands.outputs import COUNTS, keys, output_file
@@ -31,7 +25,13 @@ from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
 
 
-@click.command("count")
+@command(
+    "count",
+    "count the pre-tokens of texts",
+    group="essentials",
+    place=60,
+    example="tokbench count --pretokenization gpt2 text.txt -o counts.parquet",
+)
 @pretokenization_option("Pre-tokenizer.", required=True)
 @output_file(mark=COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
@@ -69,7 +69,7 @@ def count_command(
     click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all, {totals.total_bytes:,} bytes", err=True)
 
 
-@click.command("merge_counts")
+@command("merge_counts", "merge the counts of shards", group="stages", place=120)
 @output_file(mark=COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
 @click.argument("parts", nargs=-1, required=True, type=INPUTS_COUNTS)
@@ -86,7 +86,7 @@ def merge_counts_command(output: str, megabytes: int | None, parts: tuple[str, .
     click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all", err=True)
 
 
-@click.command("import_counts")
+@command("import_counts", "import pre-token counts from files", group="stages", place=130)
 @pretokenization_option("Pre-tokenizer of the counts.", required=True)
 @output_file(mark=outputs.COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
@@ -119,7 +119,7 @@ def import_counts_command(pretokenization: str, output: str, megabytes: int | No
     click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all", err=True)
 
 
-@click.command("count_tokens")
+@command("count_tokens", "count the tokens of every document", group="stages", place=160)
 @click.argument("folder", type=TOKENIZER_FOLDER)
 @click.argument("shards", nargs=-1, required=True, type=TEXT, metavar="SHARD...")
 @click.option("--variant", help="Name in the tables; default: that of the tokenizer.")

@@ -1,7 +1,4 @@
-"""``tokbench encode``: encode a file with a tokenizer.
-
-``tokbench decode``: decode ids with a tokenizer.
-"""
+"""Commands that encode files and decode ids."""
 
 import io
 import sys
@@ -12,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from tokbench.adapters.open import reading_options
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import InputFile, TokenizerPath
 from tokbench.commands.outputs import output_file
 from tokbench.commands.parameters import THREADS, EncodingName, memory_option
@@ -32,7 +30,13 @@ PER_BYTE = 8
 """Bytes of memory by byte of a piece: the piece, the blocks that it is joined from, and its ids."""
 
 
-@click.command("encode")
+@command(
+    "encode",
+    "encode a file with a tokenizer",
+    group="essentials",
+    place=40,
+    example="tokbench encode mine.json text.txt --count",
+)
 @click.argument("path", metavar="TOKENIZER", type=TokenizerPath())
 @click.argument("file", type=InputFile("text", pipes=True))
 @output_file(help="File of the ids; .npy for a NumPy array. Default: standard output.")
@@ -120,7 +124,7 @@ def _pieces(blocks: Iterator[bytes], tokenizer: "Tokenizer") -> Iterator[bytes]:
     yield b"".join(waiting)
 
 
-@click.command("decode")
+@command("decode", "decode ids with a tokenizer", group="extras", place=10)
 @click.argument("path", metavar="TOKENIZER", type=TokenizerPath())
 @click.argument("ids", type=InputFile("file of ids"))
 @output_file(help="File of the text; default: standard output.")

@@ -1,21 +1,11 @@
-"""Offline tasks and evaluation of language models.
-
-``tokbench make_tasks``: make offline tasks from the evaluation split.
-
-``tokbench import_tasks``: make lm-eval tasks of questions in local files.
-
-``tokbench fetch_tasks``: fetch the data of a hub suite.
-
-``tokbench evaluate``: evaluate a language model.
-
-``tokbench score_tokens``: score the tokens around the end of a ranked vocabulary with a language model.
-"""
+"""Commands for evaluation tasks and the evaluation of language models."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import SHARD
 from tokbench.commands.outputs import OutputFolder, keys, output_file
 from tokbench.commands.parameters import VocabularySize, Whole, log_to_stderr, memory_option, on_gpu
@@ -58,7 +48,7 @@ def check_evaluation(model: Path, shards: Sequence[str], sequences: int, device:
         require("this evaluation", need + documents_memory(shards), megabytes, "lower --batch-size")
 
 
-@click.command("make_tasks")
+@command("make_tasks", "make offline tasks from the evaluation split", group="stages", place=280)
 @click.option("--recipe", default="{}", help="Options as JSON.")
 @click.option("--examples", default="{}", help="By task, how many examples a prompt needs, as JSON.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tasks"), help="Folder of the tasks.")
@@ -75,7 +65,7 @@ def make_tasks_command(recipe: str, examples: str, output: str, shards: tuple[st
     make_tasks(((document.document, document.text) for document in read_documents(shards)), output, options, needed)
 
 
-@click.command("import_tasks")
+@command("import_tasks", "make lm-eval tasks from local questions", group="stages", place=290)
 @click.option("--recipe", required=True, help="Name of a local suite, or its options as JSON.")
 @click.option(
     "--path", type=click.Path(exists=True, file_okay=False), help="Folder of the files, if not in the recipe."
@@ -99,7 +89,7 @@ def import_tasks_command(recipe: str, path: str | None, output: str) -> None:
         click.echo(f"{name}: {written.questions:,} questions{skipped}", err=True)
 
 
-@click.command("fetch_tasks")
+@command("fetch_tasks", "fetch the data of a hub suite", group="stages", place=40)
 @click.option("--recipe", required=True, help="Name of a suite, or its options as JSON.")
 @click.option(
     "-o", "--output", required=True, type=OutputFolder("fetched tasks"), help="Folder, in the form of the hub's cache."
@@ -118,7 +108,7 @@ def fetch_tasks_command(recipe: str, output: str) -> None:
         click.echo(warning, err=True)
 
 
-@click.command("evaluate")
+@command("evaluate", "evaluate a language model", group="stages", place=300)
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
 @click.option("--tasks", type=click.Path(exists=True, file_okay=False), help="Folder of offline tasks.")
@@ -187,7 +177,7 @@ def evaluate_command(
     )
 
 
-@click.command("score_tokens")
+@command("score_tokens", "score the tokens around the end of a vocabulary", group="stages", place=310)
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
 @click.option(

@@ -1,19 +1,11 @@
-"""``tokbench init``: write a Snakefile and a configuration into a folder.
-
-``tokbench validate``: check a configuration.
-
-``tokbench status``: show the progress of an experiment.
-
-``tokbench trainings``: show the cost of each training.
-
-``tokbench cancel``: clean up after a run that was killed.
-"""
+"""Commands that start, check and follow an experiment."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import CONFIGURATION, ResultsFolder
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
@@ -55,7 +47,13 @@ onerror:
 """
 
 
-@click.command("init")
+@command(
+    "init",
+    "write a Snakefile and a configuration into a folder",
+    group="essentials",
+    place=100,
+    example="tokbench init mystudy",
+)
 @click.argument("folder", type=click.Path(file_okay=False))
 def init_command(folder: str) -> None:
     """Write a Snakefile, a configuration and profiles into FOLDER. Then run 'snakemake --cores 2' there.
@@ -91,7 +89,13 @@ def _copied() -> Iterator[str]:
         yield f"profiles/{file.parent.name}/config.yaml"
 
 
-@click.command("validate")
+@command(
+    "validate",
+    "check a configuration and list its errors",
+    group="essentials",
+    place=110,
+    example="tokbench validate mystudy/config.yaml",
+)
 @click.argument("configuration", type=CONFIGURATION)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Top-level key; may be repeated.")
 @click.option("--full", is_flag=True, help="Print the configuration with every default filled in.")
@@ -135,7 +139,13 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
         click.echo(f"note: {note}", err=True)
 
 
-@click.command("status")
+@command(
+    "status",
+    "show the progress of an experiment",
+    group="essentials",
+    place=120,
+    example="tokbench status results/demo",
+)
 @click.argument("results", required=False, type=ResultsFolder())
 @click.option(
     "--configfile", type=click.Path(dir_okay=False), help="Configuration of the experiment, instead of RESULTS."
@@ -166,7 +176,7 @@ def status_command(results: str | None, configfile: str | None, jobs: bool, as_j
 LEAST_PEAK = 1e-12
 
 
-@click.command("trainings")
+@command("trainings", "show the cost of each training", group="extras", place=50)
 @click.argument("results", type=ResultsFolder())
 @click.option(
     "--peak-tflops",
@@ -189,7 +199,7 @@ def trainings_command(results: str, peak_tflops: float | None, as_csv: bool) -> 
         click.echo("\n".join(shown(rows)))
 
 
-@click.command("cancel")
+@command("cancel", "clean up after a run that was killed", group="extras", place=60)
 @click.argument("results", required=False, type=ResultsFolder())
 @click.option(
     "--configfile", type=click.Path(dir_okay=False), help="Configuration of the experiment, instead of RESULTS."

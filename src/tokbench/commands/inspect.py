@@ -1,11 +1,4 @@
-"""``tokbench check``: run sanity checks on a tokenizer.
-
-``tokbench compare``: compare tokenizers.
-
-``tokbench compare_experiments``: list what changed between runs.
-
-``tokbench show``: show how tokenizers split a text.
-"""
+"""Commands that check, compare and show tokenizers and results."""
 
 import os
 import sys
@@ -15,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench.adapters.open import reading_options
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import FOLDER, TEXT, TOKENIZER, TokenizerPath
 from tokbench.commands.outputs import output_file, page
 from tokbench.commands.parameters import Whole, field_options
@@ -36,7 +30,13 @@ UNFIT = 1
 """Exit status if a check fails."""
 
 
-@click.command("check")
+@command(
+    "check",
+    "run sanity checks on a tokenizer",
+    group="essentials",
+    place=30,
+    example="tokbench check mine.json text.txt",
+)
 @click.argument("path", type=TokenizerPath())
 @click.argument("files", nargs=-1, type=TEXT)
 @click.option(
@@ -108,7 +108,13 @@ TABLES = 3
 """Number of tables without ``--all``."""
 
 
-@click.command("compare")
+@command(
+    "compare",
+    "compare tokenizers on a text or in an experiment",
+    group="essentials",
+    place=10,
+    example="tokbench compare mine.json theirs.json text.txt",
+)
 @click.argument("words", nargs=-1, required=True, metavar="TOKENIZER TOKENIZER... [TEXT...]")
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
 @click.option("--limit", default=1000, show_default=True, type=Whole(1), help="Maximum number of documents.")
@@ -181,7 +187,7 @@ DIFFERS = 1
 """Exit status if the runs differ beyond noise, as of ``diff``."""
 
 
-@click.command("compare_experiments")
+@command("compare_experiments", "list what changed between runs", group="extras", place=40)
 @click.argument("a", type=FOLDER)
 @click.argument("b", nargs=-1, required=True, type=FOLDER, metavar="B...")
 @output_file(mark=page, help="HTML file to write in addition.")
@@ -233,7 +239,13 @@ MOST_BYTES = 100_000
 """Longest text that is shown, in bytes: some thousand rows a tokenizer."""
 
 
-@click.command("show")
+@command(
+    "show",
+    "show how tokenizers split a text",
+    group="essentials",
+    place=20,
+    example="tokbench show mine.json theirs.json 'A text to split'",
+)
 @click.argument("words", nargs=-1, required=True, metavar="TOKENIZER... TEXT")
 @click.option("--file", type=click.Path(dir_okay=False), help="File to show instead of TEXT.")
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")

@@ -1,19 +1,4 @@
-"""``tokbench encode_shard``: encode a shard of a large corpus.
-
-``tokbench gather_tokens``: concatenate the tokens of a large corpus.
-
-``tokbench pack_slice``: pack a slice of a large corpus.
-
-``tokbench pack``: encode a corpus into packed sequences for pretraining.
-
-``tokbench pretrain``: pretrain a language model.
-
-``tokbench train_byte_lm``: train a byte-level language model.
-
-``tokbench score_bytes``: score every byte of a corpus shard.
-
-``tokbench draw_bytes``: draw surprisal, entropy and spans of the bytes of sentences.
-"""
+"""Commands that pack text, pretrain language models, and train and apply byte-level ones."""
 
 from functools import partial
 from pathlib import Path
@@ -21,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import ENCODED, FOLDER, SCORES, SHARD, TOKENIZER_FOLDER, ContentPath
 from tokbench.commands.outputs import OutputFolder, columns, output_file
 from tokbench.commands.parameters import (
@@ -41,7 +27,7 @@ if TYPE_CHECKING:
     from tokbench.candidates import SignalName
 
 
-@click.command("encode_shard")
+@command("encode_shard", "encode a shard of a large corpus", group="stages", place=220)
 @click.argument("folder", type=TOKENIZER_FOLDER)
 @click.argument("shard", type=ContentPath("corpus shard"))
 @order_options
@@ -75,7 +61,7 @@ def encode_shard_command(
     write_tokens(pieces, Slices(seed, number, second_phase), Path(output), tokenizer.digest)
 
 
-@click.command("gather_tokens")
+@command("gather_tokens", "concatenate the tokens of a large corpus", group="stages", place=230)
 @click.option("-o", "--output", required=True, type=OutputFolder("tokens"), help="Folder of the tokens.")
 @click.argument("shards", nargs=-1, required=True, type=ENCODED)
 def gather_tokens_command(output: str, shards: tuple[str, ...]) -> None:
@@ -89,7 +75,7 @@ def gather_tokens_command(output: str, shards: tuple[str, ...]) -> None:
     click.echo(f"{len(shards):,} shards, {contents.slices.number:,} slices, {tokens:,} tokens", err=True)
 
 
-@click.command("pack_slice")
+@command("pack_slice", "pack a slice of a large corpus", group="stages", place=240)
 @click.argument("folder", type=TOKENIZER_FOLDER)
 @click.argument("tokens", type=FOLDER)
 @click.option("--slice", "number", required=True, type=Whole(0, 9998), help="Number of the slice, from 0.")
@@ -133,7 +119,7 @@ def pack_slice_command(
     click.echo(f"{packed.read.documents:,} documents, {packed.read.tokens:,} tokens", err=True)
 
 
-@click.command("pack")
+@command("pack", "pack a corpus into sequences for pretraining", group="stages", place=250)
 @click.argument("folder", type=TOKENIZER_FOLDER)
 @packing_options
 @click.option("-o", "--output", required=True, type=OutputFolder("packed sequences"), help="Folder of MDS shards.")
@@ -196,7 +182,7 @@ def pack_command(
         click.echo(packing.describe(), err=True)
 
 
-@click.command("pretrain")
+@command("pretrain", "pretrain a language model", group="stages", place=260)
 @click.option("--recipe", required=True, help=f"A preset ({', '.join(MODEL_RECIPES)}) or options as JSON.")
 @click.option("--packed", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of MDS shards.")
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
@@ -270,7 +256,7 @@ def pretrain_command(
     pretrain(Path(packed), Path(tokenizer), options, Path(output), Path(standing))
 
 
-@click.command("train_byte_lm")
+@command("train_byte_lm", "train a byte-level language model", group="stages", place=140)
 @click.option("--recipe", required=True, help=f"A preset ({', '.join(BYTE_LM_RECIPES)}) or options as JSON.")
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder of checkpoints; default: next to the output."
@@ -312,7 +298,7 @@ def train_byte_lm_command(
         train.train(texts, options.without_score_context, Path(output), Path(checkpoints or f"{output}.checkpoints"))
 
 
-@click.command("score_bytes")
+@command("score_bytes", "score every byte of a shard", group="stages", place=150)
 @click.option("--recipe", required=True, help=f"The model's preset ({', '.join(BYTE_LM_RECIPES)}) or options as JSON.")
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @output_file(
@@ -350,7 +336,7 @@ def score_bytes_command(recipe: str, model: str, output: str, megabytes: int | N
             score.score_dataset([read_shard(shard) for shard in shards], Path(model), Path(output), options)
 
 
-@click.command("draw_bytes")
+@command("draw_bytes", "draw surprisal, entropy and spans of bytes", group="stages", place=410)
 @click.option("--recipe", required=True, help="The byte model's preset or options as JSON.")
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("--text", "texts", multiple=True, required=True, help="A sentence; may be repeated.")

@@ -1,11 +1,4 @@
-"""``tokbench measure``: measure a tokenizer on pre-token counts, or on documents.
-
-``tokbench measure_resource``: measure a tokenizer on the gold data of a resource.
-
-``tokbench measure_embeddings``: compare norms of a model's embeddings with token probabilities.
-
-``tokbench measure_translation_embeddings``: the same for a translation model.
-"""
+"""Commands that measure tokenizers on texts and gold data, and embeddings of models."""
 
 import json
 import sys
@@ -21,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from tokbench.adapters.open import reading_options
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import COUNTS, TEXT, TOKENIZER_FOLDER, InputPath, TokenizerPath
 from tokbench.commands.outputs import OutputFolder, keys, output_file
 from tokbench.commands.parameters import FLAG, field_options, memory_option
@@ -40,7 +34,13 @@ if TYPE_CHECKING:
     from tokbench.tokenizer import Tokenizer
 
 
-@click.command("measure")
+@command(
+    "measure",
+    "measure a tokenizer on a text",
+    group="essentials",
+    place=50,
+    example="tokbench measure bpe --counts counts.parquet",
+)
 @click.argument("folder", type=TokenizerPath())
 @click.option("--counts", type=COUNTS, help="Pre-token counts of the text.")
 @click.option("--documents", multiple=True, type=TEXT, help="The text, if it is not counted yet; may be repeated.")
@@ -192,7 +192,7 @@ def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]
     return ((document.language, document.text) for document in documents)
 
 
-@click.command("measure_resource")
+@command("measure_resource", "measure a tokenizer on gold data", group="stages", place=170)
 @click.argument("folder", type=TOKENIZER_FOLDER)
 @click.option("--recipe", "text", required=True, help="Type of the resource, or its options as JSON: {type: ladec}.")
 @click.option("--name", help="Name of the resource in the tables; default: its type.")
@@ -259,7 +259,7 @@ def measure_resource_command(
     write_measurements(tokenizer, rows, variant, name or kind, output)
 
 
-@click.command("measure_embeddings")
+@command("measure_embeddings", "measure the embeddings of a language model", group="stages", place=270)
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option(
     "--token-counts",
@@ -316,7 +316,7 @@ def measure_embeddings_command(
         write_measurements(loaded, rows, variant, corpus, place, model=model_digest(Path(model)))
 
 
-@click.command("measure_translation_embeddings")
+@command("measure_translation_embeddings", "measure embedding norms of a translation model", group="stages", place=330)
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("--metrics", help="Options of metrics as JSON, by family.")
 @memory_option()

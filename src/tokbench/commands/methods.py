@@ -1,7 +1,4 @@
-"""``tokbench methods``: list methods, metrics and types of gold data.
-
-``tokbench schema``: print the JSON schema of the configuration.
-"""
+"""Commands that list methods and print the schema of the configuration."""
 
 import json
 import shutil
@@ -11,9 +8,16 @@ from typing import Any
 import click
 
 from tokbench.adapters.open import names_in
+from tokbench.commands.declaration import command
 
 
-@click.command("methods")
+@command(
+    "methods",
+    "list methods, metrics and types of gold data",
+    group="essentials",
+    place=90,
+    example="tokbench methods bpe fertility",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument(
     "names",
@@ -49,7 +53,7 @@ def methods_command(as_json: bool, names: tuple[str, ...]) -> None:
         click.echo("Options of a method: tokbench methods NAME")
 
 
-@click.command("schema")
+@command("schema", "print the JSON schema of the configuration", group="extras", place=70)
 def schema_command() -> None:
     """Print the JSON schema of the configuration, for editors and other programs."""
     click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))

@@ -1,23 +1,4 @@
-"""``tokbench tabulate``: collect measurements and results in tidy tables.
-
-``tokbench analyse``: compute statistics over the tables.
-
-``tokbench power``: estimate from a pilot how many seeds a difference needs.
-
-``tokbench cut_examples``: split the sentences that the report shows.
-
-``tokbench draw``: draw the figures.
-
-``tokbench typeset``: write the tables for publication.
-
-``tokbench report``: write the HTML report.
-
-``tokbench leaderboard``: write the scoreboard as JSON.
-
-``tokbench cite``: write the references of methods and data as BibTeX.
-
-``tokbench published``: recompute numbers that the papers print.
-"""
+"""Commands that collect results in tables, compute statistics and write reports."""
 
 import shutil
 from collections import Counter
@@ -28,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import CONFIGURATION, FOLDER, content_options
 from tokbench.commands.outputs import OutputFolder, keys, output_file, page
 from tokbench.commands.parameters import Real
@@ -57,7 +39,7 @@ EXPECTED = click.option(
 )
 
 
-@click.command("tabulate")
+@command("tabulate", "collect measurements and results in tidy tables", group="stages", place=360)
 @EXPECTED
 @click.option("--intrinsic", multiple=True, help="Measurements of a tokenizer; may be repeated.")
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer to compare; may be repeated.")
@@ -147,7 +129,7 @@ def tabulate_command(
         click.echo(f"{table.name}: {len(frame):,} rows", err=True)
 
 
-@click.command("analyse")
+@command("analyse", "compute statistics over the tables", group="stages", place=370)
 @click.argument("tables", type=FOLDER)
 @click.option(
     "--recipes",
@@ -201,7 +183,7 @@ def analyse_command(
         click.echo(f"{table.name}: {len(frame):,} rows", err=True)
 
 
-@click.command("power")
+@command("power", "estimate how many seeds a difference needs", group="stages", place=380)
 @click.argument("pilot", type=FOLDER)
 @click.option(
     "--detect",
@@ -227,7 +209,7 @@ def power_command(pilot: str, detect: float, output: str | None) -> None:
         click.echo(line)
 
 
-@click.command("cut_examples")
+@command("cut_examples", "split the sentences that the report shows", group="stages", place=390)
 @click.option("--recipe", required=True, help="JSON: examples, their tokenizers, tokenizers by corpus.")
 @click.option("--tokenizer", "folders", multiple=True, help="Folder tokenizers/VARIANT/SIZE; may be repeated.")
 @click.option(
@@ -271,7 +253,7 @@ def _shard(text: str) -> tuple[str, Path]:
     return corpus, Path(path)
 
 
-@click.command("draw")
+@command("draw", "draw the figures", group="stages", place=400)
 @content_options
 @click.option("-o", "--output", required=True, type=OutputFolder("figures"), help="Folder of the figures.")
 def draw_command(content: "ReportContent", output: str) -> None:
@@ -281,7 +263,7 @@ def draw_command(content: "ReportContent", output: str) -> None:
     write_figures(content, output)
 
 
-@click.command("typeset")
+@command("typeset", "write the tables for publication", group="stages", place=420)
 @content_options
 @click.option("-o", "--output", required=True, type=OutputFolder("typeset tables"), help="Folder of the tables.")
 def typeset_command(content: "ReportContent", output: str) -> None:
@@ -291,7 +273,7 @@ def typeset_command(content: "ReportContent", output: str) -> None:
     write_tables(content, output)
 
 
-@click.command("report")
+@command("report", "write the HTML report", group="stages", place=430)
 @EXPECTED
 @content_options
 @click.option("--speed", "speeds", multiple=True, help="Encoding speed of a tokenizer; may be repeated.")
@@ -334,7 +316,7 @@ def report_command(
     render(content, output)
 
 
-@click.command("leaderboard")
+@command("leaderboard", "write the scoreboard as JSON", group="stages", place=440)
 @click.option("--name", required=True, help="The experiment's name.")
 @click.option("--statistics", required=True, type=click.Path(exists=True, file_okay=False), help="Its statistics.")
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer; may be repeated.")
@@ -368,7 +350,7 @@ def leaderboard_command(
             write_csv(as_table(board), partial)
 
 
-@click.command("cite")
+@command("cite", "write the references as BibTeX", group="stages", place=450)
 @click.argument("configuration", required=False, type=CONFIGURATION)
 @click.option("--cited", "keys", metavar="JSON", help="List of references as JSON, instead of a configuration.")
 @output_file(help="BibTeX file; default: standard output.")
@@ -404,7 +386,7 @@ def cite_command(configuration: str | None, keys: str | None, output: str | None
         partial.write_text(text + comment_of_job(".bib"), encoding="utf-8")
 
 
-@click.command("published")
+@command("published", "recompute numbers that the papers print", group="stages", place=460)
 @click.option(
     "--released",
     type=click.Path(exists=True, file_okay=False),

@@ -1,7 +1,4 @@
-"""``tokbench perturb``: perturb the lines of texts.
-
-``tokbench measure_robustness``: measure a tokenizer on perturbed lines.
-"""
+"""Commands that perturb texts and measure tokenizers on them."""
 
 import json
 from pathlib import Path
@@ -9,6 +6,7 @@ from typing import Any
 
 import click
 
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import TEXT, TOKENIZER_FOLDER, ContentPath
 from tokbench.commands.outputs import columns, keys, output_file
 from tokbench.commands.parameters import Real, Whole, check_memory, field_options, memory_option
@@ -26,7 +24,7 @@ OF_FILE = 24
 REMEDY = "make it with 'tokbench perturb'"
 
 
-@click.command("perturb")
+@command("perturb", "perturb the lines of texts", group="stages", place=200)
 @click.argument("texts", nargs=-1, required=True, type=TEXT)
 @click.option("--kind", "kinds", multiple=True, help="Kind of perturbation; may be repeated. Default: all.")
 @click.option("--rate", type=Real(0, 1), help="Probability that a unit is changed. Default: 0.1.")
@@ -69,7 +67,7 @@ def perturb_command(
         lines.write_parquet(partial, compression="zstd", metadata=job_metadata())
 
 
-@click.command("measure_robustness")
+@command("measure_robustness", "measure a tokenizer on perturbed lines", group="stages", place=210)
 @click.argument("folder", type=TOKENIZER_FOLDER)
 @click.argument("lines", type=ContentPath("file of perturbed lines"))
 @click.option("--variant", help="Name in the tables; default: that of the tokenizer.")

@@ -1,9 +1,4 @@
-"""``tokbench build``: build a vocabulary and its tokenizer.
-
-``tokbench import``: import an external tokenizer.
-
-``tokbench export``: write a tokenizer for another library.
-"""
+"""Commands that build, import and export tokenizers."""
 
 import time
 from collections.abc import Collection, Iterator
@@ -15,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokbench.adapters.open import ADDED, FORM_NAMES, PATTERN_NAMES, SEGMENTATION_NAMES, SPECIAL, names_in
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import COUNTS, DOCUMENTS, SCORES, TEXT, TOKENIZER_FOLDER
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.parameters import (
@@ -66,7 +62,14 @@ def _options_of(method: str) -> Collection[str]:
     return constructions[method].options.model_fields
 
 
-@click.command("build", cls=BuildCommand)
+@command(
+    "build",
+    "build a vocabulary and its tokenizer",
+    group="essentials",
+    place=70,
+    example="tokbench build bpe --size 1024 --counts counts.parquet -o bpe",
+    cls=BuildCommand,
+)
 @click.argument("method", type=ConstructionName(), shell_complete=names_in("tokbench.construction:constructions"))
 @click.option("--counts", type=COUNTS, help="Pre-token counts, Parquet or TSV hex<TAB>count.")
 @click.option(
@@ -234,7 +237,13 @@ def _say_left_out(pretokens: "PretokenCounts", longest: int) -> None:
         click.echo(line_of_left_out(long.total, long.total_bytes / pretokens.total_bytes, longest), err=True)
 
 
-@click.command("import")
+@command(
+    "import",
+    "import an external tokenizer",
+    group="essentials",
+    place=80,
+    example="tokbench import theirs.json --from tokenizer_json -o theirs",
+)
 @click.argument("path")
 @click.option(
     "--from",
@@ -379,7 +388,7 @@ class _Texts:
 FORMS = ("tokenizer_json", "tiktoken", "sentencepiece", "tokens")
 
 
-@click.command("export")
+@command("export", "write a tokenizer for another library", group="extras", place=20)
 @click.argument("folder", type=TOKENIZER_FOLDER)
 @click.option("--to", "form", required=True, type=click.Choice(FORMS), help="Format to write.")
 @click.option(

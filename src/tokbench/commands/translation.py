@@ -1,14 +1,10 @@
-"""``tokbench train_translation``: train a translation model.
-
-``tokbench translate``: translate a split with a translation model.
-
-``tokbench score_translation``: score translations.
-"""
+"""Commands that train, apply and score translation models."""
 
 from pathlib import Path
 
 import click
 
+from tokbench.commands.declaration import command
 from tokbench.commands.inputs import ContentPath
 from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
 from tokbench.commands.parameters import VocabularySize, memory_option
@@ -18,7 +14,7 @@ from tokbench.models.presets import BLEU_TOKENIZERS, TRANSLATION_RECIPES
 FOLDER = click.Path(exists=True, file_okay=False)
 
 
-@click.command("train_translation")
+@command("train_translation", "train a translation model", group="stages", place=320)
 @click.option("--recipe", required=True, help=f"A preset ({', '.join(TRANSLATION_RECIPES)}) or options as JSON.")
 @click.option("--corpus", required=True, type=FOLDER, help="Prepared parallel corpus.")
 @click.option("--from", "source", required=True, help="Source language.")
@@ -71,7 +67,7 @@ def train_translation_command(
     )
 
 
-@click.command("translate")
+@command("translate", "translate a split with a translation model", group="stages", place=340)
 @click.option(
     "--recipe", required=True, help=f"A preset ({', '.join(TRANSLATION_RECIPES)}) or options as JSON, for the search."
 )
@@ -109,7 +105,7 @@ def translate_command(
     click.echo(f"{count:,} sentences translated", err=True)
 
 
-@click.command("score_translation")
+@command("score_translation", "score translations by BLEU, chrF and COMET", group="stages", place=350)
 @click.option(
     "--tokenize",
     type=click.Choice(BLEU_TOKENIZERS),
