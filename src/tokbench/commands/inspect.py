@@ -184,7 +184,7 @@ def compare_command(
 
 
 DIFFERS = 1
-"""Exit status if the runs differ beyond noise, as of ``diff``."""
+"""Exit status if the runs differ, as of ``diff``."""
 
 
 @command("compare_experiments", "list what changed between runs", group="extras", place=40)
@@ -194,44 +194,35 @@ DIFFERS = 1
 @click.option("--all", "every", is_flag=True, help="List every change.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare_experiments_command(a: str, b: tuple[str, ...], output: str | None, every: bool, as_json: bool) -> None:
-    """List the changes from run A to each run B, table cell by table cell, that are larger than noise.
+    """List the values that differ between the tables of run A and those of each run B.
 
     A and B are folders of experiments, such as results/demo, or of published tables, such as results/published/novels.
-    Numbers with values for each document or question are tested in pairs. P-values are corrected for all tests (Holm).
+    Rows are matched by their keys, such as variant, size and metric. Rows and tables of only one run, and differences
+    in versions, corpora and tokenizers are listed, too. Nothing is tested; intervals are shown where a table has them.
 
-    Language models need three seeds for a test; with fewer, their numbers are listed as not tested.
-
-    Exit status: 0 if no difference is larger than noise, 1 if one is or if only one run has it, 2 for a mistake in the
-    input.
+    Exit status: 0 if all values are equal, 1 if one differs or is in only one run, 2 for a mistake in the input.
     """
     from pathlib import Path
 
-    from tokbench.inspection.comparison.runs import compare_several, read_run
+    from tokbench.inspection.comparison.output import comparisons_json, comparisons_page, comparisons_text
+    from tokbench.inspection.comparison.runs import compare_runs, read_run
+    from tokbench.io.html import write_html
+    from tokbench.io.json import written
     from tokbench.tabulation.table import tables_of
 
     declared = tables_of("tabulate", "analyse")
     folders = [a, *b]
     names = [Path(folder).resolve().name for folder in folders]
-    called = names if len(set(names)) == len(names) else folders
-    found = compare_several(
-        [read_run(Path(folder), name, declared) for folder, name in zip(folders, called, strict=True)], declared
-    )
-    two = found.comparisons[0] if len(b) == 1 else None
+    if len(set(names)) < len(names):
+        names = folders
+    first, *others = (read_run(Path(folder), name, declared) for folder, name in zip(folders, names, strict=True))
+    comparisons = [compare_runs(first, other, declared) for other in others]
     if output is not None:
-        from tokbench.inspection.comparison.output import page, several_page, write_page
-
-        write_page(several_page(found) if two is None else page(two), Path(output))
-    if as_json:
-        from tokbench.inspection.comparison.output import comparison_json, several_json
-        from tokbench.io.json import written
-
-        click.echo(written(several_json(found) if two is None else comparison_json(two)), nl=False)
-    else:
-        from tokbench.inspection.comparison.output import comparison_text, several_text
-
-        told = several_text(found, every=every) if two is None else comparison_text(two, every=every)
-        click.echo(told, nl=False)
-    if found.differs:
+        write_html(comparisons_page(comparisons), Path(output))
+    click.echo(
+        written(comparisons_json(comparisons)) if as_json else comparisons_text(comparisons, every=every), nl=False
+    )
+    if any(comparison.differs for comparison in comparisons):
         sys.exit(DIFFERS)
 
 

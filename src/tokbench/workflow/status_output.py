@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import atomic_file
+from tokbench.io.html import html_page, html_table, write_html
 from tokbench.io.json import read_json
 from tokbench.workflow.job_states import STATES, State
 from tokbench.workflow.status import JobReport, Overview, Stage
@@ -128,21 +128,13 @@ def _job(seen: Overview, told: JobReport) -> str:
 NAME = "run.html"
 LONGEST = 20
 """Number of jobs that are listed as the longest."""
-STYLE = """\
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1, p, code { overflow-wrap: anywhere; }
-.scrolls { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .8rem .2rem 0; text-align: right; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; }
-#stages tbody tr:last-child { font-weight: 600; }"""
+STYLE = "#stages tbody tr:last-child { font-weight: 600; }"
+"""CSS of the row of all stages."""
 
 
 def write_page(seen: Overview) -> None:
     """Write the page into the experiment's folder, atomically."""
-    with atomic_file(seen.plan.folder / NAME) as partial:
-        partial.write_text(page(seen), encoding="utf-8", errors="backslashreplace")
+    write_html(page(seen), seen.plan.folder / NAME)
 
 
 def page(seen: Overview) -> str:
@@ -160,18 +152,12 @@ def page(seen: Overview) -> str:
         "<p>The time of a job is that of its last success, in this run or an earlier one. Wall is wall-clock time, CPU "
         "is processor time; both are sums over jobs. The CPU time of jobs shorter than half a second is unknown (–); "
         "sums without them are lower bounds (&gt;). The report contains no times, as these differ between runs.</p>",
-        f'<div id="stages">{_table("stages", *stage_rows(seen))}</div>',
+        f'<div id="stages">{html_table("stages", stage_rows(seen))}</div>',
         f"<p>{escape(estimate(seen))}</p>" if estimate(seen) else "",
-        f"<h2>The longest jobs</h2>{_table('the longest jobs', ['job', 'wall', 'CPU'], *jobs)}" if jobs else "",
-        f"<h2>Failed</h2>{_table('failed jobs', ['job', 'log', 'last message'], *failed)}" if failed else "",
+        f"<h2>The longest jobs</h2>{html_table('the longest jobs', [['job', 'wall', 'CPU'], *jobs])}" if jobs else "",
+        f"<h2>Failed</h2>{html_table('failed jobs', [['job', 'log', 'last message'], *failed])}" if failed else "",
     ]
-    body = "\n".join(part for part in parts if part)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>The run of {name}</title>\n<style>\n{STYLE}\n</style>\n</head>\n"
-        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
+    return html_page(f"The run of {seen.plan.run.folder}", parts, STYLE)
 
 
 def _longest(seen: Overview) -> list[JobReport]:
@@ -181,15 +167,6 @@ def _longest(seen: Overview) -> list[JobReport]:
 
 def _times(told: JobReport) -> list[str]:
     return [duration(told.times.wall), duration(told.times.cpu)] if told.times else ["–", "–"]
-
-
-def _table(name: str, heads: list[str], *rows: list[str]) -> str:
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in heads)
-    body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return (
-        f'<div class="scrolls" tabindex="0" role="region" aria-label="{name}"><table>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
-    )
 
 
 READ = ("text_bytes", "tokens", "flops")

@@ -1,125 +1,162 @@
 """Output of run comparisons: text for a terminal, a self-contained HTML page, and JSON (schema: docs/programs.md)."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import Path
+from itertools import groupby
+from string import ascii_uppercase
 from typing import Any
 
 from tokbench.errors import shortened
-from tokbench.inspection.comparison.cells import BEYOND, EXACT, SINGLE, UNTESTED, WITHIN, Change, Judgement
-from tokbench.inspection.comparison.runs import (
-    JUDGEMENTS,
-    LEGEND,
-    SAME,
-    Both,
-    Changed,
-    RunComparison,
-    Several,
-    letters,
-    sign,
-)
-from tokbench.io.atomic import atomic_file
-from tokbench.report.wording import MINUS, fitting_decimals, join_some, pluralise, printed, probability
-from tokbench.tabulation.table import Kind
+from tokbench.inspection.comparison.runs import Both, Change, RunComparison, RunDifferences
+from tokbench.io.html import html_page, html_table
+from tokbench.report.wording import MINUS, fitting_decimals, join_some, pluralise, printed
 
-MEANINGS: dict[Judgement, str] = {
-    BEYOND: "the interval of the difference excludes zero, and p after Holm's correction is at most 0.05; if a table "
-    "has only intervals of the values, these do not overlap",
-    EXACT: "counts, which chance does not change as long as the text is the same",
-    SINGLE: "one number of each run, without an interval",
-    UNTESTED: "one training, or two; another seed can change the numbers",
-    WITHIN: "not significant, may be due to chance",
-}
-HEADS = ("table", "cell", "number", "A", "B", f"B {MINUS} A", "interval", "n", "p, Holm")
-CHECKSUM = 12
+FORMAT = 2
+"""Version of the JSON schema; incremented if a key changes its meaning or is removed."""
+SHOWN_CHANGES = 20
+"""Default number of changes listed for each table."""
+OPEN_CHANGES = 50
+"""Maximum number of changes of a table that the page shows without a click."""
+SHOWN_NAMES = 12
+"""Maximum number of names in a sentence."""
+SHOWN_CHECKSUM = 12
 """Number of characters of a checksum that are shown."""
+WIDTH = 110
+MAX_CELL = 80
+"""Maximum number of characters of a cell in the terminal."""
+TEXT_COLUMNS = 2
+"""Number of left-aligned columns."""
+MISSING = "–"
 
 
-def summary(found: RunComparison, letters: str = "AB") -> list[str]:
-    """Summarise a comparison, one sentence per line; ``letters`` are the names of the two runs (default: AB)."""
-    changed = {judgement: len(found.changes(judgement)) for judgement in MEANINGS}
-    cells = found.same + sum(changed.values())
-    if not cells:
-        first = "The runs have no common cell."
-    elif not sum(changed.values()):
-        first = f"All {pluralise(cells, 'common cell')} are equal."
+def summary(comparison: RunComparison, letter: str = "B") -> list[str]:
+    """Return sentences on the values that differ, and on the rows and tables of only one run.
+
+    Args:
+        comparison: the comparison.
+        letter: name of the second run (default: B). The first is A.
+    """
+    changed = len(comparison.changes)
+    cells = pluralise(comparison.same + changed, "common value")
+    if not comparison.same + changed:
+        first = "The runs have no common value."
+    elif not changed:
+        first = f"All {cells} are equal."
     else:
-        sentences = [f"{number:,} changed beyond noise" for number in [changed[BEYOND]] if number]
-        sentences += [f"{pluralise(number, 'count')} changed" for number in [changed[EXACT]] if number]
-        sentences += [f"{pluralise(number, 'single number')} changed" for number in [changed[SINGLE]] if number]
-        sentences += [f"{number:,} changed, not tested (too few trainings)" for number in [changed[UNTESTED]] if number]
-        sentences += [f"{number:,} changed within noise" for number in [changed[WITHIN]] if number]
-        first = f"Of {pluralise(cells, 'common cell')}, {', '.join(sentences)}; {found.same:,} are equal."
-    lines = [first]
-    for letter, number, tables, values in (
-        (letters[0], found.alone[0], found.tables_a, found.values_a),
-        (letters[1], found.alone[1], found.tables_b, found.values_b),
-    ):
-        if number:
-            lines.append(f"Only {letter} has {pluralise(number, 'row')} of the common tables.")
-        if tables:
-            lines.append(f"Only {letter} has the {'table' if len(tables) == 1 else 'tables'} {join_some(tables, 12)}.")
-        lines += [
-            f"Only {letter} has {what.replace('_', ' ')}: {join_some(names, 12)}." for what, names in values.items()
-        ]
+        first = f"Of {cells}, {changed:,} {'differs' if changed == 1 else 'differ'}."
+    return [first, *_only(comparison.only_a, "A"), *_only(comparison.only_b, letter)]
+
+
+def _only(only: RunDifferences, letter: str) -> list[str]:
+    lines = []
+    if only.rows:
+        lines.append(f"Only {letter} has {pluralise(len(only.rows), 'row')} of the common tables.")
+    if only.tables:
+        noun = "table" if len(only.tables) == 1 else "tables"
+        lines.append(f"Only {letter} has the {noun} {join_some(only.tables, SHOWN_NAMES)}.")
+    for column, names in only.values.items():
+        lines.append(f"Only {letter} has {column.replace('_', ' ')}: {join_some(names, SHOWN_NAMES)}.")
     return lines
 
 
-def sources(found: RunComparison, letters: str = "AB") -> list[str]:
-    """List differences in versions, corpora and tokenizers, one per line."""
-    lines = [f"{what}: {_both(pair, letters)}" for what, pair in found.versions.items()]
-    if not found.a.versions and not found.b.versions:
+def sources(comparison: RunComparison, letter: str = "B") -> list[str]:
+    """Return a line for each difference in versions and corpora, and lines on the tokenizers that differ.
+
+    Args:
+        comparison: the comparison.
+        letter: name of the second run (default: B). The first is A.
+    """
+    lines = [f"{name}: A {a or 'none'}, {letter} {b or 'none'}" for name, (a, b) in comparison.versions.items()]
+    if not comparison.a.versions and not comparison.b.versions:
         lines.append("Neither run has a record of its versions.")
-    lines += [f"corpus {what}: {_both(pair, letters, short=True)}" for what, pair in found.corpora.items()]
-    one_sided = [what for what, pair in found.tokenizers.items() if not all(pair)]
-    other = [what for what, pair in found.tokenizers.items() if all(pair)]
-    if other:
-        lines.append(
-            f"{pluralise(len(other), 'tokenizer')} with different vocabularies or settings: {join_some(other, 12)}"
-        )
-    if one_sided:
-        lines.append(f"{pluralise(len(one_sided), 'tokenizer')} in only one of the runs: {join_some(one_sided, 12)}")
+    for split, (a, b) in comparison.corpora.items():
+        lines.append(f"corpus {split}: A {a[:SHOWN_CHECKSUM] or 'none'}, {letter} {b[:SHOWN_CHECKSUM] or 'none'}")
+    for names, text in (
+        (
+            [name for name, pair in comparison.tokenizers.items() if all(pair)],
+            "with different vocabularies or settings",
+        ),
+        ([name for name, pair in comparison.tokenizers.items() if not all(pair)], "in only one of the runs"),
+    ):
+        if names:
+            lines.append(f"{pluralise(len(names), 'tokenizer')} {text}: {join_some(names, SHOWN_NAMES)}")
     return lines or ["Versions, corpora and tokenizers are the same."]
 
 
-def _both(pair: Both, letters: str, *, short: bool = False) -> str:
-    return ", ".join(
-        f"{letter} {(one[:CHECKSUM] if short else one) or 'none'}" for letter, one in zip(letters, pair, strict=True)
-    )
+def comparisons_text(comparisons: Sequence[RunComparison], *, every: bool = False) -> str:
+    """Return text on one or more runs, each compared with the first; ``every`` lists all changes."""
+    lines = [f"A: {comparisons[0].a.name}"]
+    for letter, comparison in _lettered(comparisons):
+        lines += [f"{letter}: {comparison.b.name}", ""]
+        lines += [part for line in summary(comparison, letter) for part in textwrap.wrap(line, WIDTH)]
+        lines.append("")
+        for line in sources(comparison, letter):
+            lines += textwrap.wrap(line, WIDTH, subsequent_indent="  ")
+        for table, changes in _by_table(comparison):
+            shown = changes if every else changes[:SHOWN_CHANGES]
+            lines += ["", f"{table}: {pluralise(len(changes), 'change')}"]
+            lines += _aligned([_head(letter), *map(_row, shown)])
+            if len(changes) > len(shown):
+                lines.append(f"  and {pluralise(len(changes) - len(shown), 'more change')}; --all lists every one")
+        lines.append("")
+    return "\n".join(lines)
 
 
-def row(change: Change) -> list[str]:
-    """Return a change as cells of text, in the order of :data:`HEADS`."""
+def comparisons_page(comparisons: Sequence[RunComparison]) -> str:
+    """Return the HTML page on one or more runs, each compared with the first."""
+    title = " and ".join([comparisons[0].a.name, *(comparison.b.name for comparison in comparisons)])
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>A is {escape(comparisons[0].a.name)}. Intervals are of 95 %.</p>"]
+    for letter, comparison in _lettered(comparisons):
+        parts.append(f"<h2>{letter} is {escape(comparison.b.name)}</h2>")
+        parts += [f"<p>{escape(line)}</p>" for line in summary(comparison, letter)]
+        parts.append(f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in sources(comparison, letter))}</ul>")
+        for table, changes in _by_table(comparison):
+            rows = _without_empty_columns([_head(letter), *map(_row, changes)])
+            parts += [
+                f"<details{' open' * (len(changes) <= OPEN_CHANGES)}>",
+                f"<summary>{table}: {pluralise(len(changes), 'change')}</summary>",
+                html_table(f"changes of {table}", rows, TEXT_COLUMNS),
+                "</details>",
+            ]
+    return html_page(title, parts)
+
+
+def _lettered(comparisons: Sequence[RunComparison]) -> list[tuple[str, RunComparison]]:
+    """Return each comparison with the letter of its second run: B, C and so on, or a number after Z."""
+    letters = [*ascii_uppercase[1:], *(str(number) for number in range(27, len(comparisons) + 2))]
+    return list(zip(letters, comparisons, strict=False))
+
+
+def _by_table(comparison: RunComparison) -> list[tuple[str, list[Change]]]:
+    """Return the changes of each table."""
+    changes = sorted(comparison.changes, key=lambda change: change.table.name)
+    return [(name, list(group)) for name, group in groupby(changes, lambda change: change.table.name)]
+
+
+def _head(letter: str) -> list[str]:
+    return ["row", "value", "A", letter, f"{letter} {MINUS} A", "interval of A", f"interval of {letter}"]
+
+
+def _row(change: Change) -> list[str]:
+    """Return a change as cells of text, in the order of the head."""
     kind = change.column.kind
-    decimals = _decimals(change)
-    values = [printed(value, kind, decimals) for value in (change.a, change.b)]
-    difference = _signed(change.difference, kind, decimals)
-    if change.low is not None and change.high is not None:
-        interval = f"{_signed(change.low, kind, decimals)} to {_signed(change.high, kind, decimals)}"
-    elif change.interval_a and change.interval_b:
-        interval = " and ".join(
-            f"{printed(low, kind, decimals)} to {printed(high, kind, decimals)}"
-            for low, high in (change.interval_a, change.interval_b)
-        )
-    else:
-        interval = "–"
-    cell = ", ".join(_named(name, value) for name, value in change.where.items())
-    n = "–" if change.n is None else f"{change.n:,}"
-    p_value = "–" if change.holm is None else probability(change.holm)
-    return [change.table.name, cell, change.column.name, *values, difference, interval, n, p_value]
+    values = [value for value in (change.a, change.b, change.difference) if value]
+    decimals = change.column.decimals or 2
+    if kind != "percent":
+        decimals = max(fitting_decimals(values), fitting_decimals([min(map(abs, values))])) if values else 0
 
+    def text(value: float | None, sign: str = "") -> str:
+        if value is None:
+            return MISSING
+        return sign * (value > 0) + printed(value, "real" if kind == "mixed" else kind, decimals)
 
-def beside(changed: Changed) -> list[str]:
-    """Return a cell of several runs as text: table, cell, column, first value, and each other value with its sign."""
-    first = changed.first
-    decimals = max(_decimals(change) for change in changed.by_run if change is not None)
-    values = [
-        SAME if change is None else f"{printed(change.b, change.column.kind, decimals)} {sign(change)}".rstrip()
-        for change in changed.by_run
+    intervals = [
+        MISSING if interval is None else f"{text(interval[0])} to {text(interval[1])}"
+        for interval in (change.interval_a, change.interval_b)
     ]
-    cell = ", ".join(_named(name, value) for name, value in first.where.items())
-    return [first.table.name, cell, first.column.name, printed(first.a, first.column.kind, decimals), *values]
+    row = ", ".join(_named(name, value) for name, value in change.key.items())
+    return [row, change.column.name, text(change.a), text(change.b), text(change.difference, "+"), *intervals]
 
 
 def _named(name: str, value: object) -> str:
@@ -128,235 +165,73 @@ def _named(name: str, value: object) -> str:
     return str(value)
 
 
-def _decimals(change: Change) -> int:
-    if change.column.kind == "percent":
-        return change.column.decimals or 2
-    ends: Sequence[float | None] = (change.a, change.b, change.difference, change.low, change.high)
-    shown = [abs(one) for one in ends if one]
-    return max(fitting_decimals(shown), fitting_decimals([min(shown)])) if shown else 0
-
-
-def _signed(value: float, kind: Kind, decimals: int) -> str:
-    text = printed(value, "real" if kind == "mixed" else kind, decimals)
-    return ("+" if value > 0 else "") + text
-
-
-MOST = 20
-"""Default number of changes listed for each judgement."""
-WIDTH = 110
-LONGEST = 80
-"""Maximum number of characters of a cell in the terminal."""
-NAMES = 3
-"""Number of left-aligned columns."""
-
-
-def comparison_text(found: RunComparison, *, every: bool = False) -> str:
-    """Format a comparison: summary, differences in provenance, changes by judgement; ``every`` lists all changes."""
-    lines = [f"A: {found.a.name}", f"B: {found.b.name}", ""]
-    lines += [part for line in summary(found) for part in textwrap.wrap(line, WIDTH)]
-    lines += ["", *(part for line in sources(found) for part in textwrap.wrap(line, WIDTH, subsequent_indent="  "))]
-    for judgement in JUDGEMENTS:
-        if not (changes := found.changes(judgement)):
-            continue
-        shown = changes if every else changes[:MOST]
-        head = f"Changed, {judgement}: {MEANINGS[judgement]}."
-        lines += ["", *textwrap.wrap(head, WIDTH), *_aligned([list(HEADS), *map(row, shown)])]
-        if len(changes) > len(shown):
-            lines.append(f"  and {pluralise(len(changes) - len(shown), 'more change')}; --all lists every one")
-    return "\n".join(lines) + "\n"
-
-
-def several_text(found: Several, *, every: bool = False) -> str:
-    """Format several runs: the summary of each against the first, then changed cells with a column per run."""
-    names = letters(found)
-    lines = [f"{letter}: {run.name}" for letter, run in zip(names, found.runs, strict=True)]
-    for letter, one in zip(names[1:], found.comparisons, strict=True):
-        sentences = [*summary(one, f"A{letter}"), *sources(one, f"A{letter}")]
-        lines += ["", f"{letter} compared with A"]
-        lines += [
-            part
-            for line in sentences
-            for part in textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
-        ]
-    cells = found.cells()
-    shown = cells if every else cells[: 2 * MOST]
-    if cells:
-        heads = ["table", "cell", "number", *names]
-        lines += ["", *textwrap.wrap(LEGEND, WIDTH), *_aligned([heads, *map(beside, shown)])]
-    if len(cells) > len(shown):
-        lines.append(f"  and {pluralise(len(cells) - len(shown), 'more cell')}; --all lists every one")
-    return "\n".join(lines) + "\n"
+def _without_empty_columns(rows: list[list[str]]) -> list[list[str]]:
+    """Return rows, the head first, without columns of only dashes."""
+    shown = [place for place, column in enumerate(zip(*rows, strict=True)) if set(column[1:]) != {MISSING}]
+    return [[row[place] for place in shown] for row in rows]
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:
-    kept = [place for place, column in enumerate(zip(*rows, strict=True)) if set(column[1:]) != {"–"}]
-    rows = [[shortened(one[place], LONGEST) for place in kept] for one in rows]
+    rows = [[shortened(cell, MAX_CELL) for cell in row] for row in _without_empty_columns(rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  " + "  ".join(
-            cell.ljust(width) if place < NAMES else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(one, widths, strict=True))
-        ).rstrip()
-        for one in rows
-    ]  # fmt: skip
+    lines = []
+    for row in rows:
+        texts = map(str.ljust, row[:TEXT_COLUMNS], widths)
+        numbers = map(str.rjust, row[TEXT_COLUMNS:], widths[TEXT_COLUMNS:])
+        lines.append(f"  {'  '.join([*texts, *numbers])}".rstrip())
+    return lines
 
 
-STYLE = """\
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
-h1, p, li { overflow-wrap: anywhere; }
-.scrolls { overflow-x: auto; }
-table { border-collapse: separate; border-spacing: 0; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .8rem .2rem 0; text-align: right; border-bottom: 1px solid #8884; vertical-align: top; }
-th:nth-child(-n+3), td:nth-child(-n+3) { text-align: left; }
-th:nth-child(2), td:nth-child(2) { position: sticky; left: 0; background: Canvas; overflow-wrap: anywhere; }
-@media screen and (max-width: 45rem) {
-  table { font-size: .85rem; }
-  th, td { padding-right: .5rem; }
-  td:nth-child(2) { min-width: 9rem; }
-}
-summary { cursor: pointer; font-weight: 600; }"""
-OPEN = 50
-"""Maximum number of changes of a table that is initially open."""
-
-
-def write_page(text: str, path: Path) -> None:
-    """Write a page atomically."""
-    with atomic_file(path) as partial:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-
-
-def page(found: RunComparison) -> str:
-    """Return the HTML page of a comparison."""
-    title = f"{found.a.name} and {found.b.name}"
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        f"<p>A is {escape(found.a.name)}, B is {escape(found.b.name)}. Differences are B {MINUS} A.</p>",
-        "<h2>Changes</h2>",
-        *(f"<p>{escape(line)}</p>" for line in summary(found)),
-        "<h2>Versions, corpora and tokenizers</h2>",
-        f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in sources(found))}</ul>",
-    ]
-    for judgement in JUDGEMENTS:
-        if changes := found.changes(judgement):
-            shown = "" if len(changes) > OPEN else " open"
-            parts += [
-                f"<h2>Changed, {judgement}</h2>",
-                f"<p>{escape(MEANINGS[judgement][0].upper() + MEANINGS[judgement][1:])}.</p>",
-                f"<details{shown}><summary>{len(changes):,} of {len(found.changes()):,} changes</summary>",
-                _table(f"changes, {judgement}", [row(change) for change in changes]),
-                "</details>",
-            ]
-    return _whole(title, parts)
-
-
-def several_page(found: Several) -> str:
-    """Return the HTML page of several runs."""
-    names = letters(found)
-    runs = [f"{letter} is {escape(run.name)}" for letter, run in zip(names, found.runs, strict=True)]
-    title = f"{found.runs[0].name} and {len(found.comparisons)} others"
-    parts = [f"<h1>{escape(title)}</h1>", f"<p>{', '.join(runs)}. All are compared with A.</p>"]
-    for letter, one in zip(names[1:], found.comparisons, strict=True):
-        parts += [f"<h2>{letter} compared with A: {escape(one.b.name)}</h2>"]
-        parts += [f"<p>{escape(line)}</p>" for line in summary(one, f"A{letter}")]
-        parts += [f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in sources(one, f'A{letter}'))}</ul>"]
-    if cells := found.cells():
-        parts += ["<h2>Changes</h2>", f"<p>{escape(LEGEND)}</p>"]
-        parts += [_table("changes", [beside(cell) for cell in cells], ("table", "cell", "number", *names))]
-    return _whole(title, parts)
-
-
-def _whole(title: str, parts: list[str]) -> str:
-    body = "\n".join(parts)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="generator" content="Tokbench">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{STYLE}\n</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n"
-        "</html>\n"
-    )
-
-
-def _table(name: str, rows: list[list[str]], heads: Sequence[str] = HEADS) -> str:
-    """Format rows as an HTML table, without columns of only dashes."""
-    kept = [place for place in range(len(heads)) if any(one[place] != "–" for one in rows)]
-    heads, rows = [heads[place] for place in kept], [[one[place] for place in kept] for one in rows]
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in heads)
-    body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in one)}</tr>" for one in rows)
-    return (
-        f'<div class="scrolls" tabindex="0" role="region" aria-label="{name}"><table>\n'
-        f"<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{body}\n</tbody>\n</table></div>"
-    )
-
-
-FORMAT = 1
-"""Version of the schema; incremented if a key changes its meaning or is removed."""
-
-
-def comparison_json(found: RunComparison) -> dict[str, Any]:
-    """Return a comparison as a JSON object, with all changes and all rows of only one run."""
+def comparisons_json(comparisons: Sequence[RunComparison]) -> dict[str, Any]:
+    """Return a comparison of two runs as a JSON object; of more runs, an object with the list of comparisons."""
+    if len(comparisons) == 1:
+        return _comparison_json(comparisons[0])
     return {
         "format": FORMAT,
-        "a": found.a.name,
-        "b": found.b.name,
-        "differs": found.differs,
-        "same": found.same,
-        "changed": {judgement: len(found.changes(judgement)) for judgement in JUDGEMENTS},
-        "versions": _pairs(found.versions),
-        "corpora": _pairs(found.corpora),
-        "tokenizers": _pairs(found.tokenizers),
-        "only": {
-            letter: {
-                "tables": list(tables),
-                "values": [{"column": column, "values": list(names)} for column, names in values.items()],
-                "rows": [
-                    {"table": one.table.name, "key": dict(zip(one.table.keys, key, strict=True))}
-                    for one in found.tables
-                    for key in (one.only_a if letter == "a" else one.only_b)
-                ],
-            }
-            for letter, tables, values in (
-                ("a", found.tables_a, found.values_a),
-                ("b", found.tables_b, found.values_b),
-            )
-        },
-        "changes": [_change(change) for change in found.changes()],
+        "runs": [comparisons[0].a.name, *(comparison.b.name for comparison in comparisons)],
+        "differs": any(comparison.differs for comparison in comparisons),
+        "comparisons": [_comparison_json(comparison) for comparison in comparisons],
     }
 
 
-def several_json(found: Several) -> dict[str, Any]:
-    """Return the comparisons of several runs with the first as a JSON object."""
+def _comparison_json(comparison: RunComparison) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "runs": [run.name for run in found.runs],
-        "differs": found.differs,
-        "comparisons": [comparison_json(one) for one in found.comparisons],
+        "a": comparison.a.name,
+        "b": comparison.b.name,
+        "differs": comparison.differs,
+        "same": comparison.same,
+        "versions": _pairs(comparison.versions),
+        "corpora": _pairs(comparison.corpora),
+        "tokenizers": _pairs(comparison.tokenizers),
+        "only": {"a": _only_json(comparison.only_a), "b": _only_json(comparison.only_b)},
+        "changes": [_change_json(change) for change in comparison.changes],
     }
 
 
-def _pairs(pairs: dict[str, Both]) -> list[dict[str, str | None]]:
-    return [{"of": what, "a": a or None, "b": b or None} for what, (a, b) in pairs.items()]
+def _pairs(pairs: Mapping[str, Both]) -> list[dict[str, str | None]]:
+    return [{"of": name, "a": a or None, "b": b or None} for name, (a, b) in pairs.items()]
 
 
-def _change(change: Change) -> dict[str, Any]:
-    of_a, of_b = (ends or (None, None) for ends in (change.interval_a, change.interval_b))
+def _only_json(only: RunDifferences) -> dict[str, Any]:
+    return {
+        "tables": list(only.tables),
+        "values": [{"column": column, "values": list(names)} for column, names in only.values.items()],
+        "rows": [{"table": table.name, "key": dict(key)} for table, key in only.rows],
+    }
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    (a_low, a_high), (b_low, b_high) = (interval or (None, None) for interval in (change.interval_a, change.interval_b))
     return {
         "table": change.table.name,
-        "key": change.where,
+        "key": dict(change.key),
         "column": change.column.name,
-        "judgement": change.judgement,
-        "reason": change.reason or None,
         "a": change.a,
         "b": change.b,
         "difference": change.difference,
-        "low": change.low,
-        "high": change.high,
-        "n": change.n,
-        "p": change.p_value,
-        "p_holm": change.holm,
-        "a_low": of_a[0],
-        "a_high": of_a[1],
-        "b_low": of_b[0],
-        "b_high": of_b[1],
+        "a_low": a_low,
+        "a_high": a_high,
+        "b_low": b_low,
+        "b_high": b_high,
     }

@@ -1,46 +1,43 @@
-"""Comparison of runs: tables and provenance of each, changed cells, and parts of only one run.
+"""Comparison of two runs: values that differ, rows and tables of only one run, and differences in provenance.
 
-Several runs are each compared with the first.
+Tables are joined by their keys. Values are compared exactly; nothing is tested.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from string import ascii_uppercase
 from typing import Any
 
 import polars as pl
 
 from tokbench.corpus.documents import contents_in
 from tokbench.errors import TokbenchError
-from tokbench.inspection.comparison.cells import (
-    BEYOND,
-    EXACT,
-    SINGLE,
-    SUMMED,
-    UNTESTED,
-    WITHIN,
-    Change,
-    Judgement,
-    Key,
-    TableComparison,
-    compare_tables,
-    paired,
-)
 from tokbench.io.json import read_json
 from tokbench.io.paths import literal
 from tokbench.io.tables import read_frame
 from tokbench.io.text_files import first_line
 from tokbench.report.leaderboard import NAME as LEADERBOARD
 from tokbench.statistics.inputs import IN_PARTS
-from tokbench.statistics.significance.verdicts import ALPHA
-from tokbench.statistics.significance.wilcoxon import holm
-from tokbench.tabulation.table import TidyTable
+from tokbench.tabulation.table import Column, TidyTable
 from tokbench.tokenizer.folder import SETTINGS
 
 KEPT = "tidy"
 """Folder of the tables of a kept run."""
 MANIFESTS = ("tokenizers/*/*/manifest.json", "byte_lm/*/*/model/manifest.json", "models/*/*/*/manifest.json")
+NAMES = ("corpus", "variant", "size", "language", "metric", "model", "suite", "task", "order", "training_bytes")
+"""Columns whose values are reported if only one run has them."""
+BY_PART = frozenset(
+    {
+        *("ngram_documents", "document_bits", "outcomes", "answer_measures", "perturbed_answers"),
+        *("tokens_by_document", "alignment_by_word"),
+    }
+)
+"""Tables of documents, questions and words. They are not compared, because other tables have their totals."""
+NOT_COMPARED = ("n", "reason", "low", "high")
+"""Columns that describe a value."""
+SUFFIX = "_of_b"
+Both = tuple[str, str]
+"""Values of the two runs; empty if missing."""
 
 
 @dataclass(frozen=True)
@@ -124,17 +121,17 @@ def _versions(folder: Path) -> dict[str, tuple[str, ...]]:
         manifest = read_json(path, "make its artefact again", lenient=True)
         made: dict[str, Any] = {**manifest.get("versions", {}), "source revision": manifest.get("revision")}
         made["python"] = manifest.get("hardware", {}).get("python")
-        for what, version in made.items():
+        for name, version in made.items():
             if version is not None:
-                found.setdefault(what, set()).add(str(version))
-    return {what: tuple(sorted(versions)) for what, versions in sorted(found.items())}
+                found.setdefault(name, set()).add(str(version))
+    return {name: tuple(sorted(versions)) for name, versions in sorted(found.items())}
 
 
 def _corpora(folder: Path) -> dict[str, str]:
     """Return checksums of the corpora, from the leaderboard or else computed from the documents."""
     if (board := folder / LEADERBOARD).is_file():
-        told = read_json(board, "write the leaderboard again", lenient=True)
-        return {f"{one['corpus']}/{one['split']}": str(one["sha256"]) for one in told["corpora"]}
+        corpora = read_json(board, "write the leaderboard again", lenient=True)["corpora"]
+        return {f"{corpus['corpus']}/{corpus['split']}": str(corpus["sha256"]) for corpus in corpora}
     return {split: found.sha256 for split, found in contents_in(folder).items()}
 
 
@@ -144,12 +141,45 @@ def _tokenizers(folder: Path) -> Iterator[tuple[str, str]]:
         yield f"{path.parts[-3]}/{path.parts[-2]}", str(settings.get("sha256", ""))
 
 
-NAMES = ("corpus", "variant", "size", "language", "metric", "model", "suite", "task", "order", "training_bytes")
-"""Columns whose values are reported if only one run has them."""
-JUDGEMENTS: tuple[Judgement, ...] = (BEYOND, EXACT, SINGLE, UNTESTED, WITHIN)
-"""Judgements from most to least important."""
-Both = tuple[str, str]
-"""Values of the two runs; empty if missing."""
+@dataclass(frozen=True)
+class Change:
+    """A value that differs between two runs.
+
+    Attributes:
+        table: its table.
+        key: key of its row by column, without empty values.
+        column: its column.
+        a, b: the two values; None if the run lacks the value.
+        interval_a, interval_b: 95 % intervals of the values; None if the table has none.
+    """
+
+    table: TidyTable
+    key: Mapping[str, Any]
+    column: Column
+    a: float | None
+    b: float | None
+    interval_a: tuple[float, float] | None = None
+    interval_b: tuple[float, float] | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """b - a; None if a value is missing."""
+        return None if self.a is None or self.b is None else self.b - self.a
+
+
+@dataclass(frozen=True)
+class RunDifferences:
+    """Content of one of two runs that the other lacks.
+
+    Attributes:
+        tables: names of tables.
+        values: values of :data:`NAMES` in common tables, by column.
+        rows: table and key of each row of the common tables.
+    """
+
+    tables: Sequence[str]
+    values: Mapping[str, Sequence[str]]
+    rows: Sequence[tuple[TidyTable, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -158,195 +188,106 @@ class RunComparison:
 
     Attributes:
         a, b: the runs.
-        tables: comparisons of the common tables.
-        tables_a, tables_b: names of tables of only one run.
-        values_a, values_b: values of :data:`NAMES` of only one run, by column.
+        same: number of equal values.
+        changes: values that differ, by table, row and column; parts of distributions are last.
+        only_a, only_b: content of only one run.
     """
 
     a: ComparedRun
     b: ComparedRun
-    tables: Sequence[TableComparison]
-    tables_a: Sequence[str]
-    tables_b: Sequence[str]
-    values_a: Mapping[str, Sequence[str]]
-    values_b: Mapping[str, Sequence[str]]
-
-    @property
-    def same(self) -> int:
-        """Number of equal cells."""
-        return sum(one.same for one in self.tables)
-
-    def changes(self, *judgements: Judgement) -> list[Change]:
-        """Return changed cells by judgement, then table and key; parts of distributions are last."""
-        wanted = judgements or JUDGEMENTS
-        every = [change for one in self.tables for change in one.changes]
-        every.sort(key=lambda change: change.where.get("metric") in IN_PARTS)
-        return [change for judgement in wanted for change in every if change.judgement == judgement]
-
-    @property
-    def alone(self) -> tuple[int, int]:
-        """Numbers of rows, or values, of only one run."""
-        return sum(len(one.only_a) for one in self.tables), sum(len(one.only_b) for one in self.tables)
+    same: int
+    changes: Sequence[Change]
+    only_a: RunDifferences
+    only_b: RunDifferences
 
     @property
     def differs(self) -> bool:
-        """True if a change is not within noise, or a row or table is in only one run."""
-        return bool(self.changes(BEYOND, EXACT, SINGLE, UNTESTED) or any(self.alone) or self.tables_a or self.tables_b)
+        """True if a value differs, or a row or table is in only one run."""
+        return bool(self.changes or any(only.tables or only.rows for only in (self.only_a, self.only_b)))
 
     @property
     def versions(self) -> dict[str, Both]:
         """Versions and revisions that differ."""
-        versions = [{what: " and ".join(found) for what, found in run.versions.items()} for run in (self.a, self.b)]
-        return _unlike(*versions)
+        a, b = ({name: " and ".join(found) for name, found in run.versions.items()} for run in (self.a, self.b))
+        return _unequal(a, b)
 
     @property
     def corpora(self) -> dict[str, Both]:
         """Checksums of splits that differ."""
-        return _unlike(self.a.corpora, self.b.corpora)
+        return _unequal(self.a.corpora, self.b.corpora)
 
     @property
     def tokenizers(self) -> dict[str, Both]:
         """Checksums of tokenizers that differ."""
-        return _unlike(self.a.tokenizers, self.b.tokenizers)
+        return _unequal(self.a.tokenizers, self.b.tokenizers)
 
 
 def compare_runs(a: ComparedRun, b: ComparedRun, declared: Iterable[TidyTable]) -> RunComparison:
-    """Compare two runs: every common table with keys, cell by cell."""
-    tables = [table for table in declared if table.keys and table.name not in SUMMED]
-    both = [table for table in tables if table.name in a.frames and table.name in b.frames]
-    found = [compare_tables(table, a.frames[table.name], b.frames[table.name]) for table in both]
-    only_a, only_b = (
-        [table.name for table in tables if table.name in one.frames and table.name not in other.frames]
-        for one, other in ((a, b), (b, a))
-    )
-    values_a, values_b = (dict(_values(one, other)) for one, other in ((a, b), (b, a)))
-    return RunComparison(a, b, paired(found, a.frames, b.frames), only_a, only_b, values_a, values_b)
+    """Compare two runs: join every common table by its keys, and compare all numbers that are no keys."""
+    tables = [table for table in declared if table.keys and table.name not in BY_PART]
+    same, changes = 0, list[Change]()
+    for table in tables:
+        if table.name in a.frames and table.name in b.frames:
+            equal, changed = compare_tables(table, a.frames[table.name], b.frames[table.name])
+            same += equal
+            changes += changed
+    changes.sort(key=lambda change: change.key.get("metric") in IN_PARTS)
+    return RunComparison(a, b, same, changes, _only(a, b, tables), _only(b, a, tables))
 
 
-def _values(run: ComparedRun, other: ComparedRun) -> Iterator[tuple[str, list[str]]]:
-    """Yield values that only the first run has, in common tables, by column."""
-    for name in NAMES:
-        sets = [
-            {
-                value
-                for table, frame in one.frames.items()
-                if table in run.frames and table in other.frames and name in frame.columns
-                for value in frame[name].drop_nulls().unique()
-            }
-            for one in (run, other)
-        ]
-        if lacking := sorted(sets[0] - sets[1]):
-            yield name, [str(value) for value in lacking]
-
-
-def _unlike(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Both]:
-    both = {what: (a.get(what, ""), b.get(what, "")) for what in sorted({*a, *b})}
-    return {what: pair for what, pair in both.items() if pair[0] != pair[1]}
-
-
-MOST = len(ascii_uppercase)
-Cell = tuple[str, Key, str]
-"""Table, row key and column."""
-
-
-@dataclass(frozen=True)
-class Changed:
-    """A cell that differs in at least one run.
-
-    Attributes:
-        by_run: the change from the first run to each other; None if the value is equal or missing.
-    """
-
-    by_run: Sequence[Change | None]
-
-    @property
-    def first(self) -> Change:
-        """The first of its changes."""
-        return next(change for change in self.by_run if change is not None)
-
-    @property
-    def rank(self) -> int:
-        """Index of its most important judgement."""
-        return min(JUDGEMENTS.index(change.judgement) for change in self.by_run if change is not None)
-
-
-@dataclass(frozen=True)
-class Several:
-    """Comparison of several runs with the first.
-
-    Attributes:
-        comparisons: the first run with each other run, in the given order.
-    """
-
-    comparisons: Sequence[RunComparison]
-
-    @property
-    def runs(self) -> list[ComparedRun]:
-        """All runs, the first one first."""
-        return [self.comparisons[0].a, *(one.b for one in self.comparisons)]
-
-    @property
-    def differs(self) -> bool:
-        """True if any run differs from the first beyond noise."""
-        return any(one.differs for one in self.comparisons)
-
-    def cells(self) -> list[Changed]:
-        """Return cells that differ in any run, by their most important judgement, then table and key."""
-        found: dict[Cell, list[Change | None]] = {}
-        for place, comparison in enumerate(self.comparisons):
-            for change in comparison.changes():
-                cell = (change.table.name, change.key, change.column.name)
-                found.setdefault(cell, [None] * len(self.comparisons))[place] = change
-        return sorted(map(Changed, found.values()), key=lambda one: one.rank)
-
-
-def compare_several(runs: Sequence[ComparedRun], declared: Iterable[TidyTable]) -> Several:
-    """Compare each run with the first; Holm's correction is over the tests of all comparisons.
-
-    Args:
-        runs: two or more; the first is the reference.
-        declared: declarations of the tables.
-
-    Raises:
-        TokbenchError: there are more than 26 runs.
-    """
-    if len(runs) > MOST:
-        raise TokbenchError(f"{len(runs)} runs; compare at most {MOST}")
-    tables = list(declared)
-    return Several(_corrected([compare_runs(runs[0], other, tables) for other in runs[1:]]))
-
-
-def _corrected(found: list[RunComparison]) -> list[RunComparison]:
-    """Apply Holm's procedure to the tests of all comparisons."""
-    tested = [change for one in found for table in one.tables for change in table.changes if change.p_value is not None]
-    p_values = [change.p_value for change in tested if change.p_value is not None]
-    adjusted = {id(change): p for change, p in zip(tested, holm(p_values).tolist(), strict=True)}
-
-    def told(change: Change) -> Change:
-        if id(change) not in adjusted:
-            return change
-        p = adjusted[id(change)]
-        return replace(change, holm=p, judgement=BEYOND if p <= ALPHA else WITHIN)
-
-    return [
-        replace(one, tables=[replace(table, changes=list(map(told, table.changes))) for table in one.tables])
-        for one in found
+def compare_tables(table: TidyTable, a: pl.DataFrame, b: pl.DataFrame) -> tuple[int, list[Change]]:
+    """Return the number of equal values in the common rows of two frames of one table, and the values that differ."""
+    keys = list(table.keys)
+    both = a.join(b, on=keys, how="inner", suffix=SUFFIX, nulls_equal=True).sort(keys)
+    columns = [
+        column for column in table.columns if column.dtype.is_numeric() and column.name not in {*keys, *NOT_COMPARED}
     ]
+    interval_of = next((column.name for column in columns if column.dtype == pl.Float64), "")
+    same, changes = 0, []
+    for column in columns:
+        present = both.filter(~(pl.col(column.name).is_null() & pl.col(column.name + SUFFIX).is_null()))
+        differ = present.filter(pl.col(column.name).ne_missing(pl.col(column.name + SUFFIX)))
+        same += len(present) - len(differ)
+        for row in differ.iter_rows(named=True):
+            intervals = [_interval(row, suffix) if column.name == interval_of else None for suffix in ("", SUFFIX)]
+            values = row[column.name], row[column.name + SUFFIX]
+            changes.append(Change(table, _key(row, keys), column, *values, *intervals))
+    return same, changes
 
 
-SIGNS = dict(zip(JUDGEMENTS, ("!", "", "○", "○", "≈"), strict=True))
-LEGEND = (
-    "Signs after a number: ! significantly different from A; ○ not tested (no interval, or too few trainings of the "
-    "models); ≈ no significant difference. A count without a sign differs. = means equal to A, or missing."
-)
-SAME = "="
+def _interval(row: Mapping[str, Any], suffix: str) -> tuple[float, float] | None:
+    """Return the interval of the first real number of a row."""
+    low, high = row.get(f"low{suffix}"), row.get(f"high{suffix}")
+    return None if low is None or high is None else (low, high)
 
 
-def sign(change: Change) -> str:
-    """Return the sign after the number of a change."""
-    return SIGNS[change.judgement]
+def _key(row: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    return {name: row[name] for name in keys if row[name] not in (None, "")}
 
 
-def letters(several: Several) -> str:
-    """Return the letters of the runs: A, B, C and so on."""
-    return ascii_uppercase[: len(several.runs)]
+def _only(run: ComparedRun, other: ComparedRun, tables: Iterable[TidyTable]) -> RunDifferences:
+    """Return the content of a run that another lacks."""
+    own = [table for table in tables if table.name in run.frames]
+    common = [table for table in own if table.name in other.frames]
+    rows = list[tuple[TidyTable, Mapping[str, Any]]]()
+    values: dict[str, set[Any]] = {name: set() for name in NAMES}
+    known: dict[str, set[Any]] = {name: set() for name in NAMES}
+    for table in common:
+        keys = list(table.keys)
+        mine, theirs = run.frames[table.name], other.frames[table.name]
+        lacking = mine.select(keys).join(theirs.select(keys), on=keys, how="anti", nulls_equal=True).sort(keys)
+        rows += [(table, _key(row, keys)) for row in lacking.iter_rows(named=True)]
+        for name in set(NAMES) & set(mine.columns):
+            values[name].update(mine[name].drop_nulls().unique())
+            known[name].update(theirs[name].drop_nulls().unique())
+    unknown = {name: [str(value) for value in sorted(values[name] - known[name])] for name in NAMES}
+    return RunDifferences(
+        [table.name for table in own if table.name not in other.frames],
+        {name: texts for name, texts in unknown.items() if texts},
+        rows,
+    )
+
+
+def _unequal(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Both]:
+    both = {name: (a.get(name, ""), b.get(name, "")) for name in sorted({*a, *b})}
+    return {name: pair for name, pair in both.items() if pair[0] != pair[1]}

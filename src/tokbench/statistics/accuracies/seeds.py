@@ -39,12 +39,6 @@ def same_but_for_seed(models: Mapping[str, Mapping[str, Any]]) -> dict[str, tupl
     return {name: (f"{names[0]} ({len(names)} seeds)", seeds[name]) for names in several for name in names}
 
 
-def trainings_of(model: str) -> int:
-    """Return the number of seeds in a model's common name, or 1."""
-    found = SEVERAL.search(model)
-    return int(found[1]) if found else 1
-
-
 def with_seeds(accuracy: pl.DataFrame, seeds: Mapping[str, tuple[str, int]]) -> pl.DataFrame:
     """Return the table with common names of models, and their seeds in the column ``seed`` (null without siblings)."""
     common = {model: name for model, (name, _) in seeds.items()}

@@ -167,22 +167,6 @@ def apart(a: Sheet, b: Sheet) -> Estimate:
     return mean_of([_apart(*both) for both in zip(a, b, strict=True)])
 
 
-def alignment_difference(a: tuple[pl.DataFrame, float], b: tuple[pl.DataFrame, float]) -> Estimate | None:
-    """Return the difference of two tokenizers' means over resources; None if their words do not reproduce both values.
-
-    Args:
-        a, b: boundary counts by word, see :data:`tokbench.tabulation.columns.BOUNDARIES`, and the mean.
-    """
-    named = [part.with_columns(variant=pl.lit(side)) for side, (part, _) in zip("ab", (a, b), strict=True)]
-    sheets = sheets_of(pl.concat(named))
-    both = [sheets.get(side, []) for side in "ab"]
-    for sheet, (_, value) in zip(both, (a, b), strict=True):
-        found = agreement(sheet)
-        if found is None or abs(found.difference - value) > SLACK:
-            return None
-    return apart(*both)
-
-
 def drawn(*sheets: Sheet) -> int:
     """Return the number of words that at least one of the tokenizers is scored on."""
     return sum(
