@@ -6,7 +6,7 @@ from tokbench.workflow.resources import double_on_retry, extend_on_retry
 from tokbench.workflow.run import on_end, on_start, read_experiment
 from tokbench.workflow.shell import flags, has_environments, shell_prefix, trusted_functions
 
-experiment = read_experiment(workflow)
+experiment = read_experiment(workflow, config)
 records = JobRecords(workflow, rules, experiment.folder)
 shell.prefix(
     shell_prefix(

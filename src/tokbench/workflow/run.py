@@ -4,12 +4,12 @@ Optional packages are checked before the first job starts.
 """
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from tokbench.config.experiment import Experiment
-from tokbench.config.load import read_all
+from tokbench.config.load import read_all, validate
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import hold
 from tokbench.runtime.exit_status import message_and_status
@@ -52,15 +52,21 @@ def check_packages(experiment: Experiment, stages: Collection[str]) -> None:
                 )
 
 
-def read_experiment(workflow: Any) -> Experiment:
-    """Read the experiment from the configuration files and ``--config``; exit with one line on errors."""
+def read_experiment(workflow: Any, config: Mapping[str, Any] | None = None) -> Experiment:
+    """Read the experiment of a workflow; exit with one line on errors.
+
+    Args:
+        workflow: the workflow engine's workflow.
+        config: the configuration that the rules have. It differs from the files if another workflow imports the rules
+            as a module, for example with ``config: config["tokbench"]``. Default: that of the files and ``--config``.
+    """
     try:
-        return _experiment(workflow)
+        return _experiment(workflow, config)
     except Exception as error:
         sys.exit(message_and_status(error)[0])
 
 
-def on_start(workflow: Any, log: Sequence[str]) -> None:
+def on_start(workflow: Any, log: Sequence[str], config: Mapping[str, Any] | None = None) -> None:
     """Lock the folder, check the packages that the jobs import, and write the run's plan; exit with one line on errors.
 
     Only the main process of a real run calls it, not jobs or dry runs. A workflow that imports these rules as a module
@@ -69,8 +75,9 @@ def on_start(workflow: Any, log: Sequence[str]) -> None:
     Args:
         workflow: the workflow engine's workflow, planned.
         log: the engine's logs.
+        config: as in :func:`read_experiment`.
     """
-    experiment = read_experiment(workflow)
+    experiment = read_experiment(workflow, config)
     try:
         hold(experiment.folder)
         if not workflow.deployment_settings.deployment_method:
@@ -86,17 +93,33 @@ def on_start(workflow: Any, log: Sequence[str]) -> None:
     _beside(lambda: leave_plan(workflow, experiment.folder, log))
 
 
-def on_end(workflow: Any) -> None:
-    """Write the page with the times of the run's stages."""
+def on_end(workflow: Any, config: Mapping[str, Any] | None = None) -> None:
+    """Write the page with the times of the run's stages; ``config`` is that of :func:`read_experiment`."""
     from tokbench.workflow.job_states import read_plan
     from tokbench.workflow.status import overview
     from tokbench.workflow.status_output import write_page
 
-    _beside(lambda: write_page(overview(read_plan(_experiment(workflow).folder), life="ended")))
+    _beside(lambda: write_page(overview(read_plan(_experiment(workflow, config).folder), life="ended")))
 
 
-def _experiment(workflow: Any) -> Experiment:
-    return read_all(workflow.configfiles, workflow.config_settings.config)
+def _experiment(workflow: Any, config: Mapping[str, Any] | None) -> Experiment:
+    if config is not None and config != _config_of_files(workflow):
+        return validate(config, "configuration of the module")
+    named = workflow.config_settings.configfiles
+    files = [*(file for file in workflow.configfiles if file not in named), *named]
+    return read_all(files, workflow.config_settings.config)
+
+
+def _config_of_files(workflow: Any) -> dict[str, Any]:
+    """Return the configuration as Snakemake reads it from the files and the command line."""
+    from snakemake.common.configfile import load_configfile
+    from snakemake.utils import update_config
+
+    config: dict[str, Any] = {}
+    for file in workflow.configfiles:
+        update_config(config, load_configfile(file))
+    update_config(config, workflow.config_settings.overwrite_config)
+    return config
 
 
 def _beside(work: Callable[[], None]) -> None:
