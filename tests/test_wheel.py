@@ -88,13 +88,13 @@ def test_from_python(installed: Path, tmp_path: Path) -> None:
     code = (
         "import tokbench; counts = tokbench.count(['the cat and the hat'] * 3);"
         "made = [tokbench.build('bpe', counts, size) for size in (260, 262)];"
-        "print(tokbench.__file__, tokbench.compare(made, ['the hat', 'a cat']).shape);"
+        "print(tokbench.__file__, tokbench.compare(made, ['the hat', 'a cat'])['tokens'].to_list());"
         "tokbench.measure(made[0], 'a cat')"
     )
     said = run(installed, tmp_path, "-c", code)
     assert said.returncode == 0, said.stderr
     assert said.stdout.startswith(str(installed))
-    assert "(2, 8)" in said.stdout
+    assert said.stdout.split(maxsplit=1)[1] == "[8, 6]\n"
 
 
 def test_command_line(installed: Path, tmp_path: Path) -> None:
@@ -115,8 +115,11 @@ def test_command_line(installed: Path, tmp_path: Path) -> None:
         assert said.returncode == 0, f"{line}: {said.stderr}"
     assert (tmp_path / "back.txt").read_bytes() == (tmp_path / "text.txt").read_bytes()
     assert (tmp_path / "bpe" / "tokenizer.json").is_file()
-    lacking = ["pretrain", "--recipe", "tiny", "--packed", "bpe", "--tokenizer", "bpe", "-o", "model"]
-    said = run(installed, tmp_path, "-m", "tokbench", *lacking)
+    recipe = '{"source":{"type":"text","path":"text.txt"},"splits":{"byte_lm":1.0}}'
+    said = run(installed, tmp_path, "-m", "tokbench", "prepare", "--recipe", recipe, "-o", "corpus")
+    assert said.returncode == 0, said.stderr
+    trained = ["train_byte_lm", "--recipe", "tiny", "-o", "model", "corpus/byte_lm/0000.parquet"]
+    said = run(installed, tmp_path, "-m", "tokbench", *trained)
     assert said.returncode == 2
     assert said.stderr.endswith("is not installed; install 'tokbench[language-models]'\n")
 

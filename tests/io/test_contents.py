@@ -79,6 +79,18 @@ def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
     assert content_of(tmp_path / "pipe").kind == "text"
 
 
+def test_a_word_that_is_too_long_for_a_path_is_a_text() -> None:
+    assert content_of("some words " * 1000).kind == "text"
+
+
+def test_a_word_that_is_too_long_for_a_path_is_no_tokenizer(tmp_path: Path, tokbench: Tokbench) -> None:
+    word, output = "long" * 2000, tmp_path / "out"
+    for line in (("compare", word, word, word), ("check", word), ("import", word, "-o", output), ("show", word, "a")):
+        outcome = tokbench(*line)
+        assert outcome.status == 2, line[0]
+        assert "File name too long" not in outcome.message, line[0]
+
+
 def test_folders(folder: Path, tokenizer: Path, tmp_path: Path) -> None:
     for name, kind in (("tokenizer.json", "tokenizer"), ("merges.txt", "tokenizer"), ("prose.txt", "folder")):
         place = tmp_path / f"folder of {name}"

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Tokbench
 from tests.support.corpora import TINY, corpus, sentences
 from tests.support.fake_results import prose
-from tests.support.pipeline import call
+from tests.support.pipeline import call, call_in_one_process
 from tests.support.small_models import SHAPE
 from tokbench.corpus.parallel_prepare import prepare_parallel
 from tokbench.io.identity import METADATA, Maker, TextDigest, makers_in, require_same
@@ -92,25 +92,32 @@ def made(offline_tasks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             scores = folder / f"lm{order}.{shard.name}"
             run("score_bytes", *recipe, "--model", folder / f"lm{order}", shard, "-o", scores)
     packed = "--packed", folder / "A.packed", "--tokenizer", folder / "A"
-    run("pretrain", "--recipe", RECIPE, *packed, "-o", folder / "m" / "t" / "300")
     of_model = "--model", folder / "m" / "t" / "300", "--tokenizer", folder / "A", "--model-name", "m"
     named = "--variant", "t", "--size", "300", "--corpus", "one"
     tasks = "--tasks", offline_tasks, "--limit", 1, "--recipe", {"tasks": ["last_word"]}
-    run("evaluate", *of_model, *tasks, *named, "-o", folder / "downstream.json", *sorted(tested.iterdir()))
     longer = "--longer", folder / "longer", "--reach", 5
-    run("score_tokens", *of_model, *longer, *named, "-o", folder / "token_scores.json", *sorted(tested.iterdir()))
     counts = "--token-counts", folder / "A.counts.parquet"
-    run("measure_embeddings", *of_model, *counts, "-o", folder / "embeddings" / "m" / "t" / "300")
     (folder / "pairs").mkdir()
     prepare_parallel(corpus(folder, sentences(60)), 0, folder / "pairs")
     sides = "--from", "en", "--to", "de"
     both = "--source-tokenizer", folder / "A", "--target-tokenizer", folder / "B"
-    run("train_translation", "--recipe", TRANSLATION, "--corpus", folder / "pairs", *both, *sides,
-        "-o", folder / "translator")  # fmt: skip
-    run("translate", "--recipe", TRANSLATION, "--model", folder / "translator", *sides,
-        "-o", folder / "translated.parquet", folder / "pairs" / "held.parquet")  # fmt: skip
+    translator, translated = folder / "translator", folder / "translated.parquet"
     variants = "--source-variant", "t", "--target-variant", "t", "--size", "300"
-    run("score_translation", *sides, *variants, "-o", folder / "translation.json", folder / "translated.parquet")
+    texts = sorted(tested.iterdir())
+    call_in_one_process(
+        [
+            ("pretrain", "--recipe", RECIPE, *packed, "-o", folder / "m" / "t" / "300"),
+            ("pretrain", "--recipe", {**RECIPE, "learning_rate": 0.05}, *packed, "-o", folder / "other/m/t/300"),
+            ("evaluate", *of_model, *tasks, *named, "-o", folder / "downstream.json", *texts),
+            ("score_tokens", *of_model, *longer, *named, "-o", folder / "token_scores.json", *texts),
+            ("measure_embeddings", *of_model, *counts, "-o", folder / "embeddings" / "m" / "t" / "300"),
+            ("train_translation", "--recipe", TRANSLATION, "--corpus", folder / "pairs", *both, *sides,
+             "-o", translator),
+            ("translate", "--recipe", TRANSLATION, "--model", translator, *sides, "-o", translated,
+             folder / "pairs" / "held.parquet"),
+            ("score_translation", *sides, *variants, "-o", folder / "translation.json", translated),
+        ]
+    )  # fmt: skip
     return folder
 
 
@@ -191,13 +198,10 @@ MIXED: dict[str, Case] = {
 
 @pytest.fixture(scope="module")
 def swapped(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same files, with a bound of the other text in place of one's, and a model that was trained again."""
+    """The same files, with a bound of the other text in place of one's."""
     folder = tmp_path_factory.mktemp("swapped") / "made"
     shutil.copytree(made, folder, symlinks=True)
     shutil.copytree(folder / "two" / "gpt2", folder / "bounds" / "one" / "gpt2")
-    recipe = json.dumps({**RECIPE, "learning_rate": 0.05})
-    packed = "--packed", str(folder / "A.packed"), "--tokenizer", str(folder / "A")
-    call("pretrain", "--recipe", recipe, *packed, "-o", str(folder / "other" / "m" / "t" / "300"))
     return folder
 
 

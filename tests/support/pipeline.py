@@ -5,6 +5,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from tokbench.report.html import drawings, write_tables
 from tokbench.segmentation import segmentations
 from tokbench.statistics.cells import OUTCOME
 
+ROOT = Path(__file__).parents[2]
 WITH_BITS = ("bpe", "pathpiece", "unigram")
 """Constructions with token n-gram models."""
 
@@ -36,6 +38,14 @@ def call(*arguments: Any) -> None:
     """Run a command in this process."""
     with new_process_memory():
         main(words(arguments))
+
+
+def call_in_one_process(commands: Sequence[Sequence[Any]]) -> None:
+    """Run commands one after another in a process of their own: those that train start threads and keep memory."""
+    code = "import json, sys; from tests.support.pipeline import call\nfor line in json.load(sys.stdin): call(*line)"
+    lines = json.dumps([words([str(part) if isinstance(part, Path) else part for part in line]) for line in commands])
+    ended = subprocess.run([sys.executable, "-c", code], input=lines, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Tokenizers from Python objects: paths, names on the hub, objects of other libraries, and plain functions."""
 
+import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +127,7 @@ def _at_path(path: str, options: dict[str, Any], form: str | None, name: str) ->
     place = Path(path)
     if "revision" in options:
         form = form or "transformers"
-    elif form != "python" and not place.exists() and not is_source(path):
+    elif form != "python" and not os.path.exists(place) and not is_source(path):
         hub = "; for a name on the Hugging Face hub, pass its revision" if HUB_NAME.fullmatch(path) else ""
         raise TokbenchError(f"{path}: no such file or folder{hub or '; name that of a tokenizer'}")
     elif form is None and (is_ours(place) or (place.is_dir() and file_in(place) is None)):

@@ -225,7 +225,7 @@ def resolve_target(text: str, results: str | None) -> ComparedTokenizer:
     found = _sized(known / variant / size) or _sized(known / variant)
     if found is None:
         names = sorted(path.name for path in known.iterdir()) if known.is_dir() else []
-        path = f"; for the path write ./{text}" if Path(text).exists() else ""
+        path = f"; for the path write ./{text}" if os.path.exists(text) else ""
         if not names:
             remedy = f"name one, such as results/demo{f', or write ./{text}' if path else ''}"
             raise TokbenchError(f"{results}: not the folder of an experiment (no tokenizers in {known}); {remedy}")
@@ -241,12 +241,12 @@ def _at_path(text: str, results: str | None) -> ComparedTokenizer:
     from tokbench.io.paths import is_source
 
     place = Path(text)
-    if place.is_dir() and (found := _sized(place)):
+    if os.path.isdir(text) and (found := _sized(place)):
         return replace(found, place=text)
     if is_source(text):
         return ComparedTokenizer(place.name, {0: place}, None, "file", text)
-    if place.is_file() or (place.is_dir() and _made_elsewhere(place)):
-        return ComparedTokenizer(place.name, {0: place}, None, "file" if place.is_file() else "folder", text)
+    if os.path.isfile(text) or (os.path.isdir(text) and _made_elsewhere(place)):
+        return ComparedTokenizer(place.name, {0: place}, None, "file" if os.path.isfile(text) else "folder", text)
     remedy = "name one, or an experiment with --results" if results is None else "name one, or a variant"
     raise TokbenchError(f"{text}: not a folder of a tokenizer; {remedy}")
 
@@ -359,7 +359,7 @@ def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
     from tokbench.tokenizer import Tokenizer
 
     place = Path(path)
-    if reading.form != "python" and not place.exists() and not is_source(path):
+    if reading.form != "python" and not os.path.exists(path) and not is_source(path):
         raise TokbenchError(f"{path}: no such file or folder; name that of a tokenizer")
     if reading.form is None and is_ours(place):
         if reading.flags:

@@ -6,6 +6,7 @@ is downloaded or run.
 
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -73,7 +74,7 @@ def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
             the hub does not return the files.
     """
     if revision is None:
-        if form != "python" and not Path(path).exists():
+        if form != "python" and not os.path.exists(path):
             hub = ", or a name on the hub with its --revision" * (form == "transformers")
             raise TokbenchError(f"{path}: no such file or folder; name one{hub}")
         yield Path(path)

@@ -1,5 +1,6 @@
 """Commands that build, import and export tokenizers."""
 
+import os
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -355,7 +356,7 @@ def _detected(path: str, revision: str | None) -> str:
     from tokbench.adapters.forms.transformers import detect_format
     from tokbench.io.paths import is_source
 
-    if revision is None and not Path(path).exists() and not is_source(path):
+    if revision is None and not os.path.exists(path) and not is_source(path):
         raise TokbenchError(f"{path}: no such file or folder; for a name on the hub, add --revision")
     return detect_format(Path(path)) if revision is None else "transformers"
 

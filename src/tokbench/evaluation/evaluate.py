@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.errors import TokbenchError, shortened
+from tokbench.errors import TokbenchError
+from tokbench.evaluation.language_model import check_device, check_model_folder, open_model, window_of
 from tokbench.evaluation.load_tasks import load_tasks, revision
 from tokbench.evaluation.suites import SuiteOptions
-from tokbench.io.atomic import reject_altered
 from tokbench.io.identity import Maker, TextDigest, made_from, model_digest, require_model
 from tokbench.io.json import write_result
-from tokbench.io.text_files import first_line
 from tokbench.tokenizer.encoder import before
 from tokbench.tokenizer.folder import OWN
 
@@ -175,8 +174,6 @@ def measure_text(name: str, task: "Task", measure: Measure, limit: int | None = 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
 """Environment variables that turn off the network, and progress bars in logs."""
 TRAINED_WITH = "evaluate the model with the tokenizer that it was trained with"
-WINDOW = 2048
-"""Tokens read at a time by a model whose configuration has no limit."""
 EQUAL_CONTEXT = ("bits_per_byte_equal_context", "bits_per_byte_equal_context_of")
 """Keys of bits per byte with equal bytes of context for every tokenizer, and of their totals."""
 PACKAGES = ("tokbench", "lm-eval", "torch", "transformers", "datasets")
@@ -250,16 +247,10 @@ def evaluate(
     """
     began = time.time()
     model_folder = Path(model_folder)
-    if not (model_folder / "config.json").is_file():
-        raise TokbenchError(f"{model_folder}: no config.json of a Hugging Face model; pretrain one first")
-    for weights in sorted(model_folder.glob("*.safetensors")):
-        reject_altered(weights, "delete its folder and pretrain the model again")
+    check_model_folder(model_folder)
     os.environ.update(ENVIRONMENT)
     if hub_cache is not None:
         os.environ["HF_HOME"] = str(Path(hub_cache).resolve())
-    import torch
-    from transformers import AutoModelForCausalLM
-
     from tokbench.adapters.transformers import adapter_of
     from tokbench.evaluation.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
     from tokbench.evaluation.byte_beam import summed_bits
@@ -268,25 +259,13 @@ def evaluate(
     from tokbench.evaluation.scoring import ScoringLM
     from tokbench.evaluation.segmentations import EXCERPT, next_after, one_segmentation
 
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise TokbenchError(f"device '{device}': torch finds no CUDA device; choose 'cpu'")
+    device = check_device(device)
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
     adapter = adapter_of(tokenizer_folder)
     tokenizer = adapter.tokenizer
     require_model(model_folder, "tokenizer", Maker(tokenizer.digest, tokenizer_folder), TRAINED_WITH)
     makers = {"tokenizer": tokenizer.digest, "model": model_digest(model_folder)}
-    try:
-        model = AutoModelForCausalLM.from_pretrained(
-            model_folder, torch_dtype="auto", local_files_only=True, trust_remote_code=False, use_safetensors=True
-        )
-    except (OSError, ValueError) as error:  # Without False, transformers would prompt on the terminal.
-        raise TokbenchError(
-            f"{model_folder}: no class of transformers opens the model, and code in its folder is not run "
-            f"({shortened(first_line(error), 60)}); give safetensors of a type that transformers has"
-        ) from None
-    model = model.to(device).eval()
+    model = open_model(model_folder, device)
     tokens = () if tokenizer.library_name else tokenizer.vocabulary.by_id
     start = _start(model.config, tokenizer)
     rows = max(_last(tokenizer), start) + 1 if tokenizer.ids_given else len(adapter)
@@ -295,8 +274,7 @@ def evaluate(
             f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {rows} "
             f"tokens; {TRAINED_WITH}"
         )
-    limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
-    window = next(filter(None, limits), WINDOW)
+    window = window_of(model)
 
     encode, *draws = (partial(_encoded, one) for one in (tokenizer, *drawn_anew(tokenizer)))
     spellings = Spellings(tokens) if tokens and not tokenizer.normalization else None

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import reject_altered
+from tokbench.evaluation.language_model import check_device, check_model_folder, open_model, window_of
 from tokbench.io.identity import Maker, TextDigest, made_from, model_digest, require_model
 from tokbench.io.json import write_result
 from tokbench.vocabulary import Vocabulary
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 DECIMALS = 6
 """Decimals of the written sums, in bits."""
 TRAINED_WITH = "score the model with the tokenizer that it was trained with"
-WINDOW = 2048
-"""Tokens read at a time by a model whose configuration has no limit."""
 PACKAGES = ("tokbench", "torch", "transformers")
 
 
@@ -218,35 +216,22 @@ def score_tokens(
     """
     began = time.time()
     model_folder = Path(model_folder)
-    if not (model_folder / "config.json").is_file():
-        raise TokbenchError(f"{model_folder}: no config.json of a Hugging Face model; pretrain one first")
-    for weights in sorted(model_folder.glob("*.safetensors")):
-        reject_altered(weights, "delete its folder and pretrain the model again")
-    import torch
-    from transformers import AutoModelForCausalLM
-
+    check_model_folder(model_folder)
     from tokbench.evaluation.bits_per_byte import TokenWindows, window_surprisals
     from tokbench.tokenizer import Tokenizer
     from tokbench.tokenizer.encoder import before
 
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise TokbenchError(f"device '{device}': torch finds no CUDA device; choose 'cpu'")
+    device = check_device(device)
     shorter, longer = Tokenizer.load(tokenizer_folder), Tokenizer.load(longer_folder)
     require_model(model_folder, "tokenizer", Maker(shorter.digest, tokenizer_folder), TRAINED_WITH)
     near = ranked_tokens(shorter.vocabulary, longer.vocabulary).within(reach)
-    model = AutoModelForCausalLM.from_pretrained(
-        model_folder, torch_dtype="auto", local_files_only=True, trust_remote_code=False, use_safetensors=True
-    )
-    model = model.to(device).eval()
+    model = open_model(model_folder, device)
     if model.config.vocab_size <= shorter.end_of_text:
         raise TokbenchError(
             f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has "
             f"{shorter.end_of_text + 1} tokens; {TRAINED_WITH}"
         )
-    limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
-    window = next(filter(None, limits), WINDOW)
+    window = window_of(model)
     known, text = set(_forms(shorter.vocabulary)), TextDigest()
     read = text.watched(documents, lambda document: document)
     scores = score_occurrences(

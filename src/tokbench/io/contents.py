@@ -134,7 +134,7 @@ def content_of(path: Path | str) -> Content:
             head = file.read(HEAD)
             form = _form_of(place, head, file.read(_rest_needed(head)))
     except TokbenchError:
-        return Content("parquet", "Parquet") if place.is_file() and _begins(place, b"PAR1") else PLAIN
+        return Content("parquet", "Parquet") if os.path.isfile(place) and _begins(place, b"PAR1") else PLAIN
     if form is not None:
         return Content("tokenizer", f"a tokenizer (form '{form}')")
     if has_kind(place.name, "jsonl"):

@@ -2,6 +2,7 @@
 
 import codecs
 import hashlib
+import os
 from functools import lru_cache
 from pathlib import Path
 
@@ -39,9 +40,9 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     Raises:
         TokbenchError: no file in it is known, or there is no such folder.
     """
-    if path.is_file():
+    if os.path.isfile(path):
         return read_form(path, detect_format(path), options, folder_settings(settings_folder(path.parent)))
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise TokbenchError(
             f"{path}: not a folder of transformers; name one, or a name on the hub with --revision, its full hash"
         )
