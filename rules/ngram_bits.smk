@@ -23,8 +23,7 @@ rule ngram_bits:
         order=ngram_models.options.order,
         budgets=ngram_models.budgets,
         code=fingerprint(
-            "tokbench.corpus.documents:read_documents",
-            "tokbench.corpus.text_files:read_files",
+            "tokbench.corpus.text_files:read_shards_or_files",
             "tokbench.models.pretraining.order:encoded",
             "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
         ),
@@ -60,8 +59,7 @@ rule ngram_bits_on:
         order=ngram_models.options.order,
         budgets=ngram_models.budgets,
         code=fingerprint(
-            "tokbench.corpus.documents:read_documents",
-            "tokbench.corpus.text_files:read_files",
+            "tokbench.corpus.text_files:read_shards_or_files",
             "tokbench.models.pretraining.order:encoded",
             "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
         ),

@@ -19,8 +19,7 @@ rule perturb:
         job=records.of("perturb"),
         options=robustness.flags,
         code=fingerprint(
-            "tokbench.corpus.documents:read_documents",
-            "tokbench.corpus.text_files:read_files",
+            "tokbench.corpus.text_files:read_shards_or_files",
             "tokbench.robustness.lines:perturbed_lines",
         ),
     threads: 1

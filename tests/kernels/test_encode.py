@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tests.conftest import ODD, TOPICS, Tokbench
 from tokbench.commands import encoding as encode_command
-from tokbench.commands import files
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.errors import TokbenchError
+from tokbench.io import id_files
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import decimals, from_decimals, joined
 from tokbench.kernels.scan import boundaries, settled_after, settled_before
@@ -359,7 +359,7 @@ def test_pieces(
     size: int, threads: int, folder: Path, tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encode_command, "PIECE_BYTES", size)
-    monkeypatch.setattr(files, "PIECE", size)
+    monkeypatch.setattr(id_files, "PIECE", size)
     sample = TOPICS[4][:400] + ODD + "\u3000\n".encode() * 5 + b" x" * 20
     ids = Tokenizer.load(folder).encode(sample)
     (tmp_path / "sample").write_bytes(sample)

@@ -378,9 +378,6 @@ NOT_CHOSEN = {
     "write_shards": {"tokbench.corpus.documents:read_findings"},
     "measure_resource": {"tokbench.intrinsic.resource:nothing_by_word"},
     "import_counts": {"tokbench.pretokenization:pretokenization_of"},
-    "ngram_bits": {"tokbench.corpus.documents:is_shard"},
-    "ngram_bits_on": {"tokbench.corpus.documents:is_shard"},
-    "perturb": {"tokbench.corpus.documents:is_shard"},
     "pack": {
         *PACKED_IN_SLICES,
         "tokbench.models.pretraining.order:reject_repeated",

@@ -222,7 +222,7 @@ def ngram_bits_command(
     as one text. Models that do not fit into --memory are evaluated token by token.
     """
     from tokbench.adapters.open import open_tokenizer
-    from tokbench.commands.files import shards_or_documents, with_note
+    from tokbench.corpus.text_files import note_untagged, read_shards_or_files
     from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
     from tokbench.io.identity import TextDigest, made_from
     from tokbench.io.json import write_result
@@ -236,14 +236,14 @@ def ngram_bits_command(
     texts = {"training_text": TextDigest(), "text": TextDigest()}
 
     def read(files: Sequence[str], role: str) -> Iterator["Document"]:
-        return texts[role].watched(shards_or_documents(files, fields), attrgetter("text"))
+        return texts[role].watched(read_shards_or_files(files, fields), attrgetter("text"))
 
     with progress("ngram_bits"):
         result = tokenizer_ngram_bits(
             tokenizer,
             partial(encoded, tokenizer),
             lambda: read(training, "training_text"),
-            with_note(read(tested, "text")),
+            note_untagged(read(tested, "text")),
             variant=variant,
             corpus=corpus,
             order=order,

@@ -50,8 +50,8 @@ def count_command(
 
     Texts are plain text, JSON Lines or Parquet, compressed or not. Format by file ending; default: plain text.
     """
-    from tokbench.commands.files import documents_of, with_note
     from tokbench.corpus.folders import read_folder
+    from tokbench.corpus.text_files import note_untagged, read_files
     from tokbench.pretokens.external_count import count_external
     from tokbench.pretokens.spilling_counter import MemoryBound
     from tokbench.report.wording import pluralise
@@ -61,7 +61,7 @@ def count_command(
         f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}"
     )
     with progress("count"):
-        read = with_note(documents_of(texts, fields))
+        read = note_untagged(read_files(texts, fields))
         documents = ((document.language, document.text) for document in read)
         totals = count_external(documents, scheme, output, MemoryBound(megabytes))
     for folder in filter(os.path.isdir, texts):

@@ -62,8 +62,8 @@ def encode_command(
     them. Bytes that are not UTF-8 are reported on standard error.
     """
     from tokbench.adapters.open import open_tokenizer
-    from tokbench.commands.files import write_array, write_decimals
     from tokbench.io.encodings import Notes
+    from tokbench.io.id_files import write_array, write_decimals
     from tokbench.runtime.memory_limit import allowance
 
     if count and output is not None:
@@ -153,7 +153,7 @@ def decoded(tokenizer: "Tokenizer", file: BinaryIO) -> Iterator[bytes]:
     """
     import numpy as np
 
-    from tokbench.commands.files import read_ids
+    from tokbench.io.id_files import read_ids
 
     pieces = read_ids(file)
     if tokenizer.library_name:  # There, an id may decode differently after other ids.

@@ -139,6 +139,26 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
         click.echo(f"note: {note}", err=True)
 
 
+def experiment_folder(results: str | None, configfile: str | None) -> str:
+    """Return the folder of an experiment; default: that of ``config.yaml``, as in the workflow.
+
+    Raises:
+        TokbenchError: both are given, or neither and there is no ``config.yaml``.
+    """
+    if results is not None:
+        if configfile is not None:
+            raise TokbenchError("RESULTS, --configfile: both name the experiment's folder; leave one out")
+        return results
+    if configfile is None and not Path("config.yaml").exists():
+        raise TokbenchError(
+            "RESULTS: missing, and there is no config.yaml here; name the folder of an experiment, such as results/demo"
+        )
+
+    from tokbench.config.load import read_all
+
+    return str(read_all([configfile or "config.yaml"], {}).folder)
+
+
 @command(
     "status",
     "show the progress of an experiment",
@@ -156,7 +176,6 @@ def status_command(results: str | None, configfile: str | None, jobs: bool, as_j
     """Show the progress of the experiment in RESULTS, such as results/demo: jobs done, running, failed and missing,
     time by stage, and work left. It reads only the files of the last run.
     """
-    from tokbench.commands.files import experiment_folder
     from tokbench.workflow.job_states import read_plan
     from tokbench.workflow.status import overview
 
@@ -210,7 +229,6 @@ def cancel_command(results: str | None, configfile: str | None, force: bool) -> 
 
     It then prints the work left of the experiment in RESULTS, such as results/demo, and how to resume.
     """
-    from tokbench.commands.files import experiment_folder
     from tokbench.workflow.cancel import cancel
     from tokbench.workflow.job_states import read_plan
 

@@ -87,9 +87,9 @@ def _documents(files: list[str], limit: int, fields: "Fields") -> list[bytes]:
         return []
     from itertools import islice
 
-    from tokbench.commands.files import documents_of
+    from tokbench.corpus.text_files import read_files
 
-    return [document.text for document in islice(documents_of(files, fields), limit)]
+    return [document.text for document in islice(read_files(files, fields), limit)]
 
 
 def _style() -> "Callable[[str, Result], str]":

@@ -15,6 +15,7 @@ from tokbench.commands.declaration import GROUPS, declarations, find_command
 from tokbench.errors import TokbenchError, nearest, on_one_line
 from tokbench.runtime import exit_status
 from tokbench.runtime.exit_status import message_and_status
+from tokbench.runtime.progress import notes_once
 from tokbench.runtime.standard_streams import open_closed_streams
 
 NO_THREADS = re.compile(r"[+-]?0+")
@@ -56,7 +57,7 @@ class Commands(click.Group):
             return super().make_context(*arguments, **more)
 
     def invoke(self, context: click.Context) -> Any:
-        with _past_click():
+        with _past_click(), notes_once():
             return super().invoke(context)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -165,12 +165,12 @@ def _of_documents(
 
     ``digest`` becomes that of the documents.
     """
-    from tokbench.commands.files import documents_of
+    from tokbench.corpus.text_files import read_files
     from tokbench.intrinsic.documents import measure_texts
     from tokbench.statistics.comparisons.sequence_lengths import normalised_lengths
 
     def read() -> Iterator[tuple[str, bytes]]:
-        texts = ((document.language, document.text) for document in documents_of(files, fields))
+        texts = ((document.language, document.text) for document in read_files(files, fields))
         return digest.watched(texts, itemgetter(1))
 
     if not files:
@@ -186,9 +186,9 @@ def _of_documents(
 
 def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]]:
     """Yield language and text of each document."""
-    from tokbench.commands.files import documents_of, with_note
+    from tokbench.corpus.text_files import note_untagged, read_files
 
-    documents = with_note(documents_of(files, fields))
+    documents = note_untagged(read_files(files, fields))
     return ((document.language, document.text) for document in documents)
 
 

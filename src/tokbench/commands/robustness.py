@@ -49,7 +49,7 @@ def perturb_command(
     insert, lower, upper, title, mixed_case, no_diacritics, decomposed, full_width, zero_width, soft_hyphen, homoglyphs,
     misread, joined, doubled_space, no_break_space, spelt_number.
     """
-    from tokbench.commands.files import shards_or_documents
+    from tokbench.corpus.text_files import read_shards_or_files
     from tokbench.io.atomic import atomic_file
     from tokbench.io.job_record import job_metadata
     from tokbench.robustness.lines import perturbed_lines
@@ -60,7 +60,7 @@ def perturb_command(
     chosen = {"kinds": kinds or None, "rate": rate, "size": size, "seed": seed}
     options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     with progress("perturb"):
-        lines = perturbed_lines(shards_or_documents(texts, fields), **options)
+        lines = perturbed_lines(read_shards_or_files(texts, fields), **options)
     if lines.is_empty():
         raise TokbenchError(f"{texts[0]}: nothing was perturbed; use a higher --rate or more text")
     with atomic_file(output) as partial:

@@ -379,10 +379,10 @@ class _Texts:
     limit: int | None
 
     def __iter__(self) -> Iterator[bytes]:
-        from tokbench.commands.files import documents_of
+        from tokbench.corpus.text_files import read_files
 
         if self.files:
-            found = documents_of(self.files, self.fields)
+            found = read_files(self.files, self.fields)
             yield from (document.text for document in islice(found, self.limit))
 
 

@@ -1,12 +1,11 @@
 """Documents of files given on the command line: JSON Lines and Parquet by their endings, otherwise text."""
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from tokbench.corpus.documents import Document, found_untagged, is_shard, read_shard
+from tokbench.corpus.documents import Document, found_untagged, is_shard, read_documents, read_shard
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import (
     FileSource,
@@ -23,25 +22,21 @@ from tokbench.io.compression import AS_USUAL, Fields, has_kind, kind_named
 from tokbench.io.contents import content_of
 from tokbench.io.encodings import BYTES, UTF_8, Notes
 from tokbench.io.parquet import column_names
+from tokbench.runtime.progress import note, watched
 
 TEXT, LANGUAGE = "text", "language"
 """Default keys or columns of text and language."""
-Say = Callable[[str], None]
 
 
-def say_on_stderr(line: str) -> None:
-    """Write a line to standard error."""
-    print(line, file=sys.stderr)
-
-
-def read_files(files: Sequence[str], fields: Fields = AS_USUAL, say: Say = say_on_stderr) -> Iterator[Document]:
+def read_files(files: Sequence[str], fields: Fields = AS_USUAL) -> Iterator[Document]:
     """Read documents of files, numbered consecutively from 0; files may be compressed.
+
+    After the documents are read, notes name files of a folder and bad lines that were left out, byte-order marks that
+    were removed, and bytes that are not UTF-8.
 
     Args:
         files: the files. Shards of a corpus are read as such if no field is named.
         fields: options of reading. If a language field is named, a Parquet file must have this column.
-        say: function that receives lines after the documents are read: files of a folder and bad lines that were left
-            out, byte-order marks that were removed, and bytes that are not UTF-8. By default they go to standard error.
 
     Raises:
         TokbenchError: an option applies to none of the files, or a file or folder is no text, such as a tokenizer.
@@ -58,11 +53,18 @@ def read_files(files: Sequence[str], fields: Fields = AS_USUAL, say: Say = say_o
     for source in sources:  # Raise before anything is written into a folder that is read.
         for file in files_of(source):
             check_content(file, source)
-    return _read(sources, fields, list(chain.from_iterable(map(left_out, sources))), say)
+    return watched(_read(sources, fields, list(chain.from_iterable(map(left_out, sources)))))
 
 
-def note_untagged(documents: Iterator[Document], say: Say = say_on_stderr) -> Iterator[Document]:
-    """Pass documents through; after the last, report how many have no language although others have one."""
+def read_shards_or_files(files: Sequence[str], fields: Fields) -> Iterator[Document]:
+    """Read the documents of corpus shards with their numbers, or those of other files as :func:`read_files` does."""
+    if not fields.flags and all(map(is_shard, files)):
+        return watched(read_documents(files))
+    return read_files(files, fields)
+
+
+def note_untagged(documents: Iterator[Document]) -> Iterator[Document]:
+    """Pass documents through; after the last, note how many have no language although others have one."""
     numbers = [0, 0]
 
     def see(document: Document) -> Document:
@@ -72,13 +74,13 @@ def note_untagged(documents: Iterator[Document], say: Say = say_on_stderr) -> It
     def end() -> Iterator[Document]:
         if all(numbers):
             for line in found_untagged(numbers[0]).values():
-                say(line)
+                note(line)
         yield from ()
 
     return chain(map(see, documents), end())
 
 
-def _read(sources: Sequence[FileSource], fields: Fields, unread: Sequence[str], say: Say) -> Iterator[Document]:
+def _read(sources: Sequence[FileSource], fields: Fields, unread: Sequence[str]) -> Iterator[Document]:
     """Number the documents of all files; functions are mapped, as a loop would keep its last document."""
     notes = Notes()
 
@@ -94,7 +96,7 @@ def _read(sources: Sequence[FileSource], fields: Fields, unread: Sequence[str], 
 
     def end() -> None:
         for line in chain(unread, notes.lines().values()):
-            say(line)
+            note(line)
 
     try:
         yield from map(numbered, count(), chain.from_iterable(map(documents, sources)))

@@ -1,4 +1,7 @@
-"""A line of progress on a terminal, for work that takes more than two seconds. Never in a file or a pipe."""
+"""A line of progress on a terminal, and notes on standard error.
+
+The line is shown for work that takes more than two seconds, never in a file or a pipe.
+"""
 
 import os
 import sys
@@ -126,3 +129,28 @@ def clear() -> None:
     """Erase the line, if there is one, before something else is written to standard error."""
     if _line is not None:
         _line.clear()
+
+
+_noted: set[str] | None = None
+"""Notes of the current command; None outside of :func:`notes_once`."""
+
+
+@contextmanager
+def notes_once() -> Iterator[None]:
+    """Write each note once while the block lasts, because some commands read files several times."""
+    global _noted
+    before, _noted = _noted, set()
+    try:
+        yield
+    finally:
+        _noted = before
+
+
+def note(line: str) -> None:
+    """Write a line to standard error, unless it was already written in the block of :func:`notes_once`."""
+    if _noted is not None:
+        if line in _noted:
+            return
+        _noted.add(line)
+    clear()
+    print(line, file=sys.stderr)
