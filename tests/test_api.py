@@ -62,9 +62,7 @@ def test_every_name_is_there_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("method", ["bpe", "unigram", "wordpiece", "pathpiece"])
-def test_builds_what_the_command_line_builds(
-    method: str, counts: PretokenCounts, tmp_path: Path, tokbench: Command
-) -> None:
+def test_build_equals_the_command_line(method: str, counts: PretokenCounts, tmp_path: Path, tokbench: Command) -> None:
     from tokbench import build
 
     options = {"initial": "bpe", "initial_size": 300} if method == "pathpiece" else {}
@@ -375,7 +373,7 @@ def test_threads_that_are_none(threads: Any, counts: PretokenCounts) -> None:
             call()
 
 
-def test_example_of_the_readme_as_it_stands(tmp_path: Path) -> None:
+def test_example_of_the_readme_prints_its_output(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text()
     (code,) = [block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "tokbench.compare" in block]
     assert len(code.strip().splitlines()) <= 12
@@ -640,7 +638,7 @@ def test_tokenizers_in_any_iterable(pair: list[Tokenizer]) -> None:
         (np.ma.array([97, 98], mask=[False, True]), "some are masked"),
     ],
 )
-def test_what_is_no_sequence_of_ids(ids: Any, said: str, pair: list[Tokenizer]) -> None:
+def test_decode_rejects_values_that_are_not_ids(ids: Any, said: str, pair: list[Tokenizer]) -> None:
     assert said in rejected(pair[0].decode, ids)
 
 

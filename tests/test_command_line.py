@@ -61,7 +61,7 @@ def test_help(command: str) -> None:
     assert not DIALECT.findall(result.output)
 
 
-def test_commands_are_spelt_alike_everywhere_and_taken_with_hyphens() -> None:
+def test_commands_are_written_with_underscores_and_accepted_with_hyphens() -> None:
     hyphenated = [name.replace("_", "-") for name in declarations() if "_" in name]
     for name in hyphenated:
         assert CliRunner().invoke(cli, [name, "--help"]).exit_code == 0, name

@@ -233,7 +233,7 @@ def apart(folder: Path, settings: dict[str, str], *cores: str) -> None:
 
 
 @pytest.mark.parametrize("settings", BORN.values(), ids=BORN)
-def test_what_a_process_is_born_with(
+def test_results_do_not_depend_on_the_environment_of_a_process(
     base: dict[str, bytes], turkish: dict[str, str], tmp_path: Path, settings: dict[str, str]
 ) -> None:
     apart(tmp_path, settings | turkish, "1")

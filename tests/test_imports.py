@@ -248,7 +248,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("name", [*CHAIN, *REJECTED])
-def test_a_command_imports_only_what_it_works_with(name: str, imported: dict[str, set[str]]) -> None:
+def test_commands_import_only_their_libraries(name: str, imported: dict[str, set[str]]) -> None:
     _, allowed = (CHAIN | REJECTED)[name]
     assert imported[name] <= set(allowed.split())
 
@@ -294,7 +294,7 @@ def test_a_mistake_on_the_command_line_imports_no_library(tmp_path: Path) -> Non
         "import . --from tokens -o out --check absent",
     ],
 )
-def test_a_file_that_is_not_there_is_told_before_any_library_is_imported(line: str, tmp_path: Path) -> None:
+def test_missing_file_is_an_error_before_libraries_are_imported(line: str, tmp_path: Path) -> None:
     assert libraries({"absent": ("", [line.split()])}, tmp_path, status=2) == {"absent": set()}
 
 
@@ -316,7 +316,7 @@ def uncommented(*numbers: int) -> str:
     return "\n".join(SETTING.sub(r"\1\2", line) if number in numbers else line for number, line in enumerate(LINES))
 
 
-def test_what_a_cluster_may_ask_for_stands_there() -> None:
+def test_profile_lists_the_settings_of_clusters() -> None:
     named = {SETTING.sub(r"\2", LINES[number]).partition(":")[0] for number in COMMENTED}
     assert {"slurm_account", "qos", "constraint", "gpu", "software-deployment-method"} <= named
     settings = yaml.safe_load(PROFILE.read_text(encoding="utf-8"))
@@ -324,7 +324,7 @@ def test_what_a_cluster_may_ask_for_stands_there() -> None:
     assert settings["max-jobs-per-timespan"]
 
 
-def test_who_takes_a_gpu_is_told_by_recipes() -> None:
+def test_recipes_decide_which_jobs_request_a_gpu() -> None:
     """The profile says where jobs of models go, and gives a GPU to none by itself."""
     settings = yaml.safe_load(PROFILE.read_text(encoding="utf-8"))["set-resources"]
     assert {rule for rule, asked in settings.items() if asked.get("slurm_partition") == "gpu"} >= {"train_byte_lm"}

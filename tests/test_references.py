@@ -62,7 +62,7 @@ def parsed(text: str) -> dict[str, tuple[str, dict[str, str]]]:
 
 
 @pytest.mark.parametrize("registry", KINDS, ids=lambda registry: registry.kind)
-def test_every_built_in_method_says_what_it_is_from(registry: Registry[Any]) -> None:
+def test_every_built_in_method_has_a_source(registry: Registry[Any]) -> None:
     for method in registry.methods():
         assert method.cites is not None, f"{registry.kind} {method.name}: give cites, () where it needs none"
         assert set(method.cites) <= known().keys()
@@ -111,7 +111,7 @@ def experiment(**more: Any) -> Any:
     return validate({**values, **more}, "small")
 
 
-def test_an_experiment_cites_what_it_uses() -> None:
+def test_experiments_cite_their_methods_only() -> None:
     """Its methods, those behind them, and no other."""
     plain = cited(experiment())
     assert {"cpython_documentation", "radford2019", "sennrich2016"} < set(plain)

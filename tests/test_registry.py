@@ -136,7 +136,7 @@ class TopDown(Options):
         ),
     ],
 )
-def test_mistakes_are_told_to_the_author_of_a_method(register: Callable[[], Any], said: tuple[str, ...]) -> None:
+def test_mistakes_in_a_method_are_errors_at_registration(register: Callable[[], Any], said: tuple[str, ...]) -> None:
     if "twice" in said[0]:
         assert constructions["bpe"].name == "bpe"
     with pytest.raises(TokbenchError) as rejection:
@@ -163,7 +163,7 @@ NAMES = ["my-lines", "my/lines", "my lines", "", "_lines", "3_lines", "zeilenlä
     ],
     ids=("construction", "segmentation", "pretokenization", "metric", "resource"),
 )
-def test_names_that_no_path_or_wildcard_could_hold(decorator: Callable[..., Any], name: Any) -> None:
+def test_names_unfit_for_paths_or_wildcards_are_rejected(decorator: Callable[..., Any], name: Any) -> None:
     """Told as soon as the decorator is named: one without brackets is never given the function to register."""
     with pytest.raises(TokbenchError, match="a name is a string of letters") as rejection:
         decorator(name)
@@ -248,7 +248,7 @@ variants:
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_a_segmentation_that_is_not_there_is_told_of_its_construction(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_missing_segmentation_is_an_error_that_names_its_construction(tmp_path: Path, tokbench: Tokbench) -> None:
     """Where methods are listed, configurations checked and tokenizers built: others' segmentations may come later."""
     constructions._methods["bpe"] = replace(constructions["bpe"], segmentation="gredy")
     said = (
@@ -303,7 +303,7 @@ def test_a_metric_says_where_a_report_shows_its_measurements() -> None:
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_what_families_state_is_known_while_they_are() -> None:
+def test_statements_of_a_family_are_removed_with_it() -> None:
     """Nothing of it is kept beside the families: not of one that is no more, nor of one before it registered."""
     assert (direction("hops"), requires_equal_n("hops", "hops / steps")) == (None, False)
     known = dict(metrics._methods)

@@ -116,7 +116,7 @@ def defined_in(target: str) -> bool:
     return False
 
 
-def test_docstrings_lead_to_what_is_there() -> None:
+def test_references_in_docstrings_exist() -> None:
     modules = [path for path in SOURCE.rglob("*.py*") if path.suffix in (".py", ".pyx", ".pyi")]
     named = {target for path in modules for target in ROLE.findall(path.read_text(encoding="utf-8"))}
     assert len(named) > 100
@@ -233,7 +233,7 @@ def test_faults_are_found(source: str, fault: str) -> None:
     assert faults(source) == {fault}
 
 
-def test_what_is_ours_may_be_private_and_assigned() -> None:
+def test_private_imports_and_assignments_of_our_modules_are_allowed() -> None:
     imported = "import sys, os\nfrom tokbench.kernels import _flags\n"
     assert faults(imported + "_flags.x = sys.modules[_flags.y]\nos.environ['a'] = 'b'") == set()
 
@@ -341,7 +341,7 @@ def test_every_parameter_and_result_has_a_type(signature: str, why: str) -> None
 
 
 @pytest.mark.parametrize("module", sorted(path.stem for path in KERNELS.glob("*.pyx")))
-def test_stubs_name_what_is_compiled(module: str) -> None:
+def test_stubs_have_the_names_of_compiled_modules(module: str) -> None:
     compiled = importlib.import_module(f"tokbench.kernels.{module}")
     for node in ast.parse((KERNELS / f"{module}.pyi").read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):

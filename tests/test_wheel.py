@@ -68,7 +68,7 @@ def run(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedP
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_it_holds_what_runs_and_nothing_that_was_generated(wheel: Path) -> None:
+def test_wheel_has_runtime_files_and_no_generated_sources(wheel: Path) -> None:
     names = set(ZipFile(wheel).namelist())
     kernels = {path.stem for path in (WHEEL_ROOT / "src" / "tokbench" / "kernels").glob("*.pyx")}
     assert {name.split("/")[-1].partition(".")[0] for name in names if name.endswith(".so")} >= kernels
@@ -175,7 +175,7 @@ def test_jobs_run_in_the_container(tmp_path: Path) -> None:
     assert (folder / "inside.txt").read_text() == "inside\n" * len(jobs)
 
 
-def test_the_recipe_copies_what_is_there_and_what_the_package_needs() -> None:
+def test_container_recipe_copies_existing_and_needed_files() -> None:
     [block] = re.findall(r"^%files\n((?:    .+\n)+)", RECIPE.read_text(), re.MULTILINE)
     copied = {word for line in block.splitlines() for word in line.split()[:-1]}
     assert [word for word in sorted(copied) if not (ROOT / word).exists()] == []
@@ -292,7 +292,7 @@ def imported(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_environment_holds_what_the_command_imports(rule: str) -> None:
+def test_environments_have_the_imports_of_their_commands(rule: str) -> None:
     [environment] = re.findall(r"envs/(\w+)\.yaml", RULES[rule][1]["conda"])
     held = environments_installed(environment)
     distributions = held_by()

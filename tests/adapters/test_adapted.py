@@ -63,7 +63,7 @@ def test_no_more_is_lost_than_there_is(text: bytes, decoded: bytes) -> None:
     assert (bytes_lost(text, decoded) == 0) <= (len(text) <= len(decoded))
 
 
-def test_what_is_lost(level: dict[str, Any], tmp_path: Path) -> None:
+def test_loss_counts_changed_documents_and_bytes(level: dict[str, Any], tmp_path: Path) -> None:
     values = level | {"normalizer": {"type": "NFKC"}}
     tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
     lost = loss_of(tokenizer, [b"plain", "o\ufb03ce \u00bd".encode()])
@@ -74,7 +74,7 @@ def test_what_is_lost(level: dict[str, Any], tmp_path: Path) -> None:
     assert str(loss_of(native, [ODD])) == "nothing lost of 1 documents"
 
 
-def test_the_first_difference_is_told() -> None:
+def test_first_difference_shows_ids_after_the_common_prefix() -> None:
     class Other:
         unknown = None
 
@@ -142,7 +142,9 @@ def adapters(tmp_path_factory: pytest.TempPathFactory) -> Adapters:
 
 
 @pytest.mark.parametrize("kind", ["lower", "metaspace", "llama", "words", "sentencepiece", "tiktoken"])
-def test_ids_stand_for_bytes_within_a_text(kind: str, level: dict[str, Any], tmp_path: Path) -> None:
+def test_bytes_of_ids_within_a_text_keep_blanks_and_partial_characters(
+    kind: str, level: dict[str, Any], tmp_path: Path
+) -> None:
     """Blanks and bytes of characters are there, which decoding an id by itself drops or replaces."""
     steps = [
         {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
@@ -209,7 +211,7 @@ def test_tokens_that_lie_end_to_end_have_offsets(adapters: Adapters) -> None:
     assert ours.byte_offsets("xab").tolist() == [[0, 1], [1, 3]]
 
 
-def test_offsets_that_nobody_tells(adapters: Adapters, tmp_path: Path) -> None:
+def test_offsets_are_an_error_if_the_library_reports_none(adapters: Adapters, tmp_path: Path) -> None:
     for kind, text in (("words", "for x"), ("sentencepiece", "  for  x")):
         with pytest.raises(TokbenchError, match="whose tokens are not contiguous in this text; use byte_offsets"):
             adapters[kind][0].offsets(text)
@@ -240,7 +242,7 @@ def test_check_takes_the_bytes_of_pieces(tmp_path: Path) -> None:
     assert any(token.startswith(b" ") for token in spelt)
 
 
-def test_an_adapter_tells_what_is_no_text(adapted: Path) -> None:
+def test_adapters_reject_values_that_are_not_text(adapted: Path) -> None:
     tokenizer = Tokenizer.load(adapted)
     wrong: Any
     for wrong in (3, None, [97]):
@@ -255,7 +257,7 @@ def test_an_adapter_tells_what_is_no_text(adapted: Path) -> None:
             tokenizer.decode(wrong)
 
 
-def test_what_needs_our_phases_ends_in_one_line(adapted: Path) -> None:
+def test_attributes_that_need_our_phases_are_one_line_errors(adapted: Path) -> None:
     tokenizer = Tokenizer.load(adapted)
     for name in ("vocabulary", "pretokenization", "segmentation", "options"):
         with pytest.raises(
@@ -299,7 +301,7 @@ def test_adapters_pickle_and_copy(copied: Callable[[Any], Any], adapted: Path) -
     assert (len(made_anew), made_anew.id_limit, made_anew.origin) == (420, 420, tokenizer.origin)
 
 
-def test_entries_are_what_text_gives(adapted: Path, tmp_path: Path) -> None:
+def test_entries_are_the_tokens_that_some_text_produces(adapted: Path, tmp_path: Path) -> None:
     """The unknown token is one where some text gives it; special ones and holes are none."""
     tokenizer = Tokenizer.load(adapted)
     assert (tokenizer.entries, tokenizer.lossless, tokenizer.bytes_lost(b"ABc")) == (420, False, 2)
@@ -336,7 +338,7 @@ def test_unigram_whose_unknown_token_is_text_goes_to_the_library(tmp_path: Path)
         ({"pre_tokenizer": {"type": "Whitespace"}}, "it does not work on bytes"),
     ],
 )
-def test_what_our_phases_do_not_do_goes_to_the_library(
+def test_steps_that_our_phases_lack_use_the_library(
     change: dict[str, Any], reason: str, level: dict[str, Any], tmp_path: Path
 ) -> None:
     values = level | change
@@ -386,7 +388,7 @@ def test_punctuation_of_an_older_table_goes_to_the_library(level: dict[str, Any]
     assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
 
 
-def test_what_differs_goes_to_the_library(
+def test_differing_ids_select_the_library(
     level: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever we believe of a file, ids decide; here the pattern is taken for another."""

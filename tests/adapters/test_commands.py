@@ -19,7 +19,7 @@ from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
-def test_load_reads_what_import_reads(
+def test_load_accepts_the_same_files_as_import(
     level: dict[str, Any], tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tokenizers import Tokenizer as FastTokenizer
@@ -177,7 +177,7 @@ def test_wrapped_pieces_have_ids_in_their_order() -> None:
         (lambda wrap: wrap(str.split).save("folder"), "split: a wrapped function cannot be saved"),
     ],
 )
-def test_wrap_rejects_what_is_no_tokenizer(call: Any, message: str) -> None:
+def test_wrap_rejects_objects_that_are_not_tokenizers(call: Any, message: str) -> None:
     from tokbench import wrap
 
     with pytest.raises(TokbenchError) as error:

@@ -93,7 +93,7 @@ def texts() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_ids_decode_to_what_the_library_makes_of_them_all(kind: str, tmp_path: Path) -> None:
+def test_decoding_equals_that_of_the_library(kind: str, tmp_path: Path) -> None:
     path = made.written(tmp_path / "tokenizer.json", FILES[kind]())
     tokenizer = read(path, "tokenizer_json")
     library = tokenizers.Tokenizer.from_file(str(path))
@@ -156,7 +156,7 @@ def test_a_file_of_ids_is_decoded_as_one_sequence(tmp_path: Path, monkeypatch: p
         assert b"".join(decoded(tokenizer, file)) == (b"for x in range it pays for x in range" if content else b"")
 
 
-def test_unknown_tokens_cost_what_they_stand_for(tmp_path: Path) -> None:
+def test_loss_counts_the_bytes_that_unknown_tokens_replace(tmp_path: Path) -> None:
     tokenizer = read(made.written(tmp_path / "tokenizer.json", made.metaspace()), "tokenizer_json")
     lost = loss_of(tokenizer, ["for x \u2603 in range".encode()])
     assert (lost.bytes_lost, lost.unknown_tokens) == (3, 1)
@@ -241,7 +241,7 @@ def test_a_blank_after_a_text_has_no_place_in_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["always", "first", "never"])
 @pytest.mark.parametrize("split", [True, False])
-def test_what_is_lost_is_what_the_library_does_not_give_back(scheme: str, split: bool, tmp_path: Path) -> None:
+def test_loss_equals_the_bytes_that_the_library_does_not_restore(scheme: str, split: bool, tmp_path: Path) -> None:
     """Through the library, as a model that ignores merges is not native."""
     values = llama() | {"normalizer": None}
     values["model"]["ignore_merges"] = True
@@ -306,7 +306,7 @@ def test_every_way_of_cutting_gives_the_vocabulary_s_ids(tmp_path: Path) -> None
     assert drawn.encode("ab xab").tolist() == [400, 42, 130, 400]
 
 
-def test_embeddings_stand_in_the_rows_of_the_ids(tmp_path: Path) -> None:
+def test_embedding_rows_follow_the_ids(tmp_path: Path) -> None:
     vocabulary = numbered(400, 3)
     save_file({"transformer.wte.weight": np.arange(404.0)[:, None]}, tmp_path / "model.safetensors")
     found = embeddings_of(vocabulary, tmp_path, np.arange(402))
@@ -338,7 +338,7 @@ def test_the_end_of_a_text_is_the_file_s_where_it_has_one(tmp_path: Path, tokben
     assert Packing.read(tmp_path / "packed").end_of_text == 7
 
 
-def test_a_method_does_not_start_from_what_has_other_ids(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_initial_vocabulary_with_external_ids_is_rejected(tmp_path: Path, tokbench: Tokbench) -> None:
     Tokenizer(numbered(400, 3), "gpt2", "greedy").save(tmp_path / "a")
     count_pretokens(TOPICS, "gpt2").write(tmp_path / "counts.parquet")
     line = ["build", "pathpiece", "--counts", tmp_path / "counts.parquet", "--size", 300, "-o", tmp_path / "out"]

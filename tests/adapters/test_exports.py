@@ -93,7 +93,7 @@ def test_tiktoken(scheme: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["none", "gpt2"])
-def test_ranks_come_back_with_what_stands_beside_them(
+def test_imported_ranks_keep_the_pattern_and_special_tokens_of_their_export(
     scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pattern and the special tokens; what is named at the import counts before either."""
@@ -191,7 +191,7 @@ def test_pieces_as_the_documentation_reads_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("made", [merging, likely])
-def test_sentencepiece_on_whole_texts(made: Any, tmp_path: Path) -> None:
+def test_sentencepiece_encodes_and_decodes_complete_texts(made: Any, tmp_path: Path) -> None:
     """Where nothing is cut its model does by itself what the tokenizer does, there and back."""
     pytest.importorskip("sentencepiece")
     ours = made("none")
@@ -224,7 +224,7 @@ def test_sentencepiece_on_pretokens(made: Any, tmp_path: Path) -> None:
         assert ids == ours.encode(text).tolist()
 
 
-def test_characters_that_its_table_does_not_hold(tmp_path: Path) -> None:
+def test_sentencepiece_export_counts_characters_outside_its_table(tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece")
     counts = PretokenCounts.from_pairs([(text.encode(), 1) for text in ("a\0", "\u0378", "\U000f0000", "é", "\ue000")])
     said = export(merging("none"), "sentencepiece", counts, tmp_path)
@@ -364,7 +364,7 @@ def test_a_library_that_is_not_installed(form: str, tmp_path: Path, monkeypatch:
 # The command
 
 
-def test_check_holds_every_form_against_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_compares_every_exported_file_with_the_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that the export writes, each by its library, and says which; a wrong pattern shows on texts alone."""
     for library in ("tiktoken", "sentencepiece"):
         pytest.importorskip(library)

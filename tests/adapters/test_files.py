@@ -65,7 +65,9 @@ def files(level: dict[str, Any], ranks: dict[bytes, int], tmp_path: Path) -> dic
     return {form: made.written(tmp_path / f"file_{number}", one) for number, (form, one) in enumerate(contents.items())}
 
 
-def test_forms_are_told_by_what_is_in_a_file(files: dict[str, Path], level: dict[str, Any], tmp_path: Path) -> None:
+def test_formats_are_detected_from_the_content_of_a_file(
+    files: dict[str, Path], level: dict[str, Any], tmp_path: Path
+) -> None:
     for form, path in files.items():
         assert detect_format(path) == form
         packed = path.with_suffix(".gz")
@@ -319,7 +321,7 @@ def test_tokens_lie_in_one_pretoken(rank: int) -> None:
 
 @needs(TIMTC, ENGLISH, TABLE)
 @pytest.mark.parametrize(("name", "most"), [("novels", 30_000), ("arxiv_sample", 40_000)])
-def test_text_takes_as_many_tokens_as_published(name: str, most: int) -> None:
+def test_token_counts_of_published_vocabularies_match_the_paper(name: str, most: int) -> None:
     """The order of table 11 among five rows, and tokens relative to BPE's within some percent, on other text."""
     table = pl.read_csv(TABLE).filter(pl.col("vocab_size") == 40_960)
     billions = dict(table.select("rank", "corpus_token_count_billions").iter_rows())

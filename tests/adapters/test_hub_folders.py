@@ -111,7 +111,7 @@ def test_vocab_txt_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     assert of_marked.encode("the [PAD]").tolist() == of_plain.encode("the [PAD]").tolist() == [6, 0]
 
 
-def test_what_is_wrong_with_vocab_txt(tmp_path: Path) -> None:
+def test_mistakes_in_vocab_txt_are_errors(tmp_path: Path) -> None:
     config = {"tokenizer_class": "BertJapaneseTokenizer"}
     place = folder(tmp_path / "ja", vocab__txt=WORDS, tokenizer_config__json=config)
     with pytest.raises(TokbenchError, match="'BertJapaneseTokenizer' has rules of its own for a vocab"):

@@ -234,9 +234,7 @@ def test_tokens_that_contain_an_added_one_are_special() -> None:
         (lambda: characters(REPLACE, None, end_of_word_suffix="</w>"), "its tokens have a end_of_word_suffix"),
     ],
 )
-def test_what_is_not_exact_stays_with_the_library(
-    values: Callable[[], dict[str, Any]], reason: str, tmp_path: Path
-) -> None:
+def test_inexact_conversions_use_the_library(values: Callable[[], dict[str, Any]], reason: str, tmp_path: Path) -> None:
     tokenizer = read(made.written(tmp_path / "tokenizer.json", values()), "tokenizer_json")
     assert isinstance(tokenizer, AdaptedTokenizer)
     assert why(tokenizer).startswith(reason)

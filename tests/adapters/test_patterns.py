@@ -81,7 +81,7 @@ def test_intersections_of_sets_are_ours(pattern: str, ranks: dict[bytes, int], t
         *((r"q\xC3\xA9", r"\xC"), (r"\U00000041", r"\U")),
     ],
 )
-def test_what_oniguruma_reads_otherwise_is_named(pattern: str, part: str) -> None:
+def test_error_names_the_part_that_oniguruma_reads_differently(pattern: str, part: str) -> None:
     with pytest.raises(NotNativeError) as caught:
         translated(pattern, ONIGURUMA)
     assert str(caught.value) == f"its pattern has '{part}', which tokenizers reads otherwise than we do"
@@ -104,7 +104,7 @@ def test_what_oniguruma_reads_otherwise_is_named(pattern: str, part: str) -> Non
         *((r"(?=(\d{3})+(?!\d))", r"(?=(\d{3})+(?!\d..."), (r"\101", r"\101"), (r"\Kx", r"\Kx"), ("(?>x)", "(?>x)")),
     ],
 )
-def test_what_we_do_not_compile_is_shown(pattern: str, part: str, dialect: Dialect) -> None:
+def test_error_shows_the_part_that_we_do_not_compile(pattern: str, part: str, dialect: Dialect) -> None:
     with pytest.raises(NotNativeError) as caught:
         translated(pattern, dialect)
     assert str(caught.value) == f"its pattern is not one that we compile (from '{part}' on)"
@@ -120,7 +120,7 @@ def test_patterns_that_match_nothing_are_not_ours(pattern: str, dialect: Dialect
 @pytest.mark.parametrize(
     "pattern", ["(?i:xssy)", "(?i:'st)", "(?i:office)", "(?i:s{2})", "(?i:[a-s]s)", "(?i:(?:f|x)i)"]
 )
-def test_letters_that_one_character_stands_for(pattern: str) -> None:
+def test_case_folding_of_one_character_to_several_is_rejected_for_oniguruma(pattern: str) -> None:
     """Oniguruma matches ß with ss if it ignores case; fancy-regex does not."""
     with pytest.raises(NotNativeError, match="one character may stand for"):
         translated(pattern, ONIGURUMA)
@@ -267,7 +267,9 @@ def test_the_end_of_the_text_is_where_tiktoken_has_it(ranks: dict[bytes, int], t
 
 
 @pytest.mark.parametrize("pattern", ["a*", r"\b", "^"])
-def test_tiktoken_cannot_encode_what_matches_nothing(pattern: str, ranks: dict[bytes, int], tmp_path: Path) -> None:
+def test_tiktoken_loses_text_that_its_pattern_does_not_match(
+    pattern: str, ranks: dict[bytes, int], tmp_path: Path
+) -> None:
     path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
     with pytest.raises(TokbenchError, match="--pattern: matches the empty string, which tiktoken cannot encode"):
         read(path, "tiktoken", pattern=pattern)

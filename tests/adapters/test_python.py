@@ -198,7 +198,7 @@ def test_an_imported_folder_runs_only_trusted_files(
     assert "is not on this machine; import the tokenizer again" in failure(tokbench, *measure)
 
 
-def test_an_imported_folder_has_no_path_and_opens_elsewhere(
+def test_imported_function_opens_from_a_moved_file(
     folder: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder names the file without its place; the trusted file with the recorded content is run."""

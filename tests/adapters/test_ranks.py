@@ -118,7 +118,7 @@ def test_published_encodings_have_the_special_tokens_of_tiktoken(monkeypatch: py
         assert (sorted(ours.values()), known.sha256) == (sorted(set(theirs.values())), asked[-1])
 
 
-def test_published_ranks_are_told_by_what_is_in_the_file(
+def test_published_ranks_are_detected_from_their_lines(
     ranks: dict[bytes, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By every line, in whatever order; the name of a pattern tells apart encodings of equal ranks, and no more."""
@@ -165,7 +165,7 @@ def test_special_tokens_of_qwen() -> None:
     assert sorted(special.values()) == [*range(OTHERS["qwen3_5"].size, 248077)]
 
 
-def test_what_a_pattern_does_not_match_is_lost_by_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:
+def test_text_that_the_pattern_does_not_match_is_lost_by_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:
     path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(ranks))
     tokenizer = read(path, "tiktoken", pattern="[a-z]+| ")
     assert why(tokenizer).startswith("its pattern may leave out characters, which tiktoken drops")
@@ -183,7 +183,7 @@ def test_tekken(ranks: dict[bytes, int], tmp_path: Path) -> None:
     assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
 
 
-def test_what_is_wrong_with_ranks_is_named(ranks: dict[bytes, int], tmp_path: Path) -> None:
+def test_mistakes_in_ranks_name_line_and_entry(ranks: dict[bytes, int], tmp_path: Path) -> None:
     """The line, the entry and the key, and of a rank that is too large that it is."""
     content = made.tiktoken_file(ranks)
     for wrong, told in (
@@ -214,7 +214,7 @@ def test_what_is_wrong_with_ranks_is_named(ranks: dict[bytes, int], tmp_path: Pa
         ("special_tokens", [{"rank": True, "token_str": "a"}], r"special_tokens\[0\]\.rank is true, not a number"),
     ],
 )
-def test_what_is_wrong_with_tekken_is_named(
+def test_mistakes_in_tekken_files_name_the_key(
     key: str, value: Any, told: str, ranks: dict[bytes, int], tmp_path: Path
 ) -> None:
     values = made.tekken(ranks)
@@ -278,7 +278,7 @@ def test_merges(level: dict[str, Any], tmp_path: Path) -> None:
         assert tokenizer.encode(TEXT).tolist() == library_ids(level, TEXT)
 
 
-def test_marks_beside_merges_are_special(level: dict[str, Any], tmp_path: Path) -> None:
+def test_tokens_that_no_merge_makes_are_special(level: dict[str, Any], tmp_path: Path) -> None:
     """As GPT-2's own end of text, which no merge makes; what merges make is a token, whatever it looks like."""
     merges = [*level["model"]["merges"], ["<", "|"]]
     path = made.written(tmp_path / "merges.txt", "\n".join(" ".join(pair) for pair in merges))

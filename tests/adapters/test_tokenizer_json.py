@@ -79,7 +79,7 @@ def test_splits_by_one_character_cut_as_the_library_does(behavior: str, invert: 
     assert pieces == [piece for piece, _ in step.pre_tokenize_str(text)]
 
 
-def test_tokens_are_taken_whole_where_merges_are_ignored(level: dict[str, Any], tmp_path: Path) -> None:
+def test_ignore_merges_keeps_pretokens_that_are_tokens(level: dict[str, Any], tmp_path: Path) -> None:
     """Tokens that no merge makes are reached so, and holes in the ids stay where they are."""
     values = deepcopy(level)
     values["model"]["ignore_merges"] = True

@@ -60,7 +60,7 @@ def properties(part: Any) -> list[tuple[str, dict[str, Any]]]:
     return [*own.items(), *(found for inner in part.values() for found in properties(inner))]
 
 
-def test_every_key_says_what_it_means() -> None:
+def test_every_key_has_a_description() -> None:
     silent = {name for name, about in properties(schema()) if "description" not in about and "$ref" not in about}
     assert silent <= {"method", "type", "preset"}
 

@@ -197,7 +197,7 @@ def test_validates_over_another(name: str, base: str, text: Path) -> None:
     assert f"\n# {len(all_trained(whole))} runs." in comment
 
 
-def test_each_tokenizer_made_elsewhere_has_a_bpe_of_its_size_beside_it(text: Path) -> None:
+def test_each_external_tokenizer_has_a_bpe_of_the_same_size(text: Path) -> None:
     experiment = load("existing", text)
     built = {
         (experiment.corpus_of(name), size)
@@ -211,7 +211,7 @@ def test_each_tokenizer_made_elsewhere_has_a_bpe_of_its_size_beside_it(text: Pat
     assert {(experiment.corpus_of(name), size) for name, size in elsewhere} == built
 
 
-def test_the_pilot_of_the_study_trains_what_the_study_trains(text: Path) -> None:
+def test_pilot_of_the_study_trains_the_same_models(text: Path) -> None:
     study = read_all([FOLDER / "study.yaml", FOLDER / "study_models_in_full.yaml"], given(FOLDER / "study.yaml", text))
     pilot = load("study_pilot", text)
     assert pilot.models == {name: study.models[name] for name in pilot.models}
@@ -537,7 +537,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
 
 
 @pytest.mark.parametrize("name", sorted(SMALL))
-def test_plans_from_stand_in_files(name: str, checkout: Checkout, text: Path) -> None:
+def test_dry_runs_with_small_files_plan_every_tokenizer_and_model(name: str, checkout: Checkout, text: Path) -> None:
     """A dry run has a job for every tokenizer, language model and translation model, and ends in the report."""
     file = FOLDER / f"{name}.yaml"
     values = [f"{key}={json.dumps(value)}" for key, value in given(file, text).items()]
@@ -560,7 +560,7 @@ def written(*operations: float) -> set[str]:
     return {f"{one:.2e}".replace("e+", "e") for one in operations}
 
 
-def test_pages_say_what_the_papers_models_cost(text: Path) -> None:
+def test_pages_have_the_operations_of_the_papers_models(text: Path) -> None:
     """Operations by the formulas of Tokbench; GreedTok's equal text as 120,000 of 150,000 batches."""
     experiment = load("pathpiece", text)
     by_model: dict[str, list[float]] = {}

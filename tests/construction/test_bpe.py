@@ -179,7 +179,7 @@ MIXED = PretokenCounts.from_pairs(
 )
 
 
-def test_characters_come_before_what_is_learnt() -> None:
+def test_bpe_adds_characters_before_merges() -> None:
     """A character of three bytes brings its first two; the rarest character is left in bytes."""
     vocabulary = build(MIXED, 300, BpeOptions(alphabet="character", character_coverage=0.9))
     east, capital = "東".encode(), "京".encode()
@@ -361,7 +361,7 @@ def test_ngrams_weigh_their_counts(prose: PretokenCounts, start: Vocabulary) -> 
     assert randtrain.weights(prose, start, "ngram", 2)[256:].tolist() == counted.tolist()
 
 
-def test_other_tokens_weigh_what_their_segmentation_counts(prose: PretokenCounts) -> None:
+def test_randtrain_weights_are_token_counts_of_the_segmentation(prose: PretokenCounts) -> None:
     for method, vocabulary in (
         ("bpe", bpe.build(prose, 800, bpe.BpeOptions())),
         ("unigram", unigram.build(prose, 800, unigram.UnigramOptions(seed_size=4000))),

@@ -302,7 +302,7 @@ def test_without_gold_nothing_changes(prose: PretokenCounts) -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
-def test_fill_leaves_as_many_as_wanted(prose: PretokenCounts, gold_file: Path, rounds: int) -> None:
+def test_fill_restores_the_requested_size(prose: PretokenCounts, gold_file: Path, rounds: int) -> None:
     vocabulary = build(prose, 900, options_of(gold_file, fill=True, rounds=rounds))
     assert len(vocabulary) == 900
     assert max(map(len, vocabulary.tuples or ())) > 2

@@ -273,7 +273,7 @@ def test_scores_that_cannot_be_used(scores: Any, message: str) -> None:
         method.function(Vocabulary(BYTES, scores=scores), method.options())
 
 
-def test_kernel_rejects_what_it_cannot_use() -> None:
+def test_kernel_rejects_invalid_arguments() -> None:
     trie = Trie(*Vocabulary(BYTES).flat(), backwards=True)
     with pytest.raises(ValueError, match="token 0 has no cost"):
         MinGramSegmenter(trie, np.full(256, MAX_COST + 1))

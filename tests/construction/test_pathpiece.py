@@ -81,7 +81,7 @@ def test_costs_equal_brute_force(pairs: list[tuple[bytes, int]], extra: list[byt
 
 @settings(deadline=None)
 @given(WORDS, TOKENS)
-def test_cost_is_what_the_token_is_worth(word: bytes, extra: list[bytes]) -> None:
+def test_cost_of_a_token_is_the_length_gained_without_it(word: bytes, extra: list[bytes]) -> None:
     """Where a token stands once in the text, the cost is the length gained when the vocabulary lacks it."""
     counts = PretokenCounts.from_pairs([(word, 1)])
     increases, occurrences, total = kernel_costs(counts, BYTES + tuple(extra))
@@ -91,7 +91,7 @@ def test_cost_is_what_the_token_is_worth(word: bytes, extra: list[bytes]) -> Non
             assert without - total == increases.get(token, 0)
 
 
-def test_longer_tokens_from_the_first_byte_stand_in() -> None:
+def test_longer_tokens_from_the_first_byte_replace_a_removed_token() -> None:
     """abc|def without 'abc' is abcd|ef; Algorithm 2 as printed has no 'abcd' in its list and says a|b|c|def."""
     counts = PretokenCounts.from_pairs([(b"abcdef", 5)])
     increases, occurrences, total = kernel_costs(counts, (*BYTES, b"abc", b"def", b"abcd", b"ef"))
@@ -157,7 +157,7 @@ def test_schedule_descends_to_the_size(start: int, size: int) -> None:
     assert all(later < earlier for earlier, later in pairwise(sizes))
 
 
-def test_own_schedule_keeps_what_lies_between() -> None:
+def test_schedule_keeps_sizes_between_start_and_end() -> None:
     assert list(initial.own_schedule((900, 700, 500, 300), 900, 400)) == [700, 500, 400]
     assert list(initial.own_schedule((900, 700), 300, 400)) == []
     with pytest.raises(ValidationError, match=r"sizes must descend|500 is listed twice"):
@@ -307,7 +307,7 @@ def test_options_go_along(vocabularies: dict[str | None, Vocabulary]) -> None:
     assert ids_of(pickle.loads(pickle.dumps(ours))) == ids_of(ours)
 
 
-def test_what_was_learnt_stays_behind(vocabularies: dict[str | None, Vocabulary]) -> None:
+def test_pickled_tokenizers_have_no_caches(vocabularies: dict[str | None, Vocabulary]) -> None:
     """So that the fingerprint that ``datasets`` takes of a function stays the same when the function has been used."""
     ours = made("merge", vocabularies)
     before = pickle.dumps(ours)

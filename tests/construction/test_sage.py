@@ -111,7 +111,7 @@ def test_losses_of_any_size(scale: float) -> None:
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=40).filter(any))
-def test_alias_table_holds_the_weights(weights: list[int]) -> None:
+def test_alias_table_reproduces_the_weights(weights: list[int]) -> None:
     thresholds, aliases = alias_table(np.array(weights, np.float64))
     share = np.zeros(len(weights))
     for place, (threshold, alias) in enumerate(zip(thresholds.tolist(), aliases.tolist(), strict=True)):
@@ -207,7 +207,7 @@ def test_lines_are_the_least_drawn(texts: list[bytes], limit: int, seed: int) ->
     assert [chosen.data.tobytes()[a:b] for a, b in pairwise(chosen.offsets.tolist())] == expected
 
 
-def test_only_the_chosen_lines_are_held() -> None:
+def test_line_sampling_keeps_only_sampled_lines_in_memory() -> None:
     class Many(Documents):
         def texts(self) -> Iterator[bytes]:
             return (b"%d of many lines, all of them read\n" % part * 1000 for part in range(100))

@@ -99,7 +99,9 @@ def test_threads_do_not_show(documentation: PretokenCounts, settings: dict[str, 
     st.booleans(),
     st.booleans(),
 )
-def test_repeats_of_whole_characters(counted: dict[str, int], by_occurrence: bool, distinct_ends: bool) -> None:
+def test_repeated_substrings_of_characters_equal_those_of_recoded_bytes(
+    counted: dict[str, int], by_occurrence: bool, distinct_ends: bool
+) -> None:
     """Characters are what bytes are otherwise: the text with each character made one byte gives the same."""
     letters = dict(zip("aéè€𝄞", b"abcde", strict=True))
     wide = PretokenCounts.from_pairs((word.encode(), count) for word, count in counted.items())
@@ -149,7 +151,7 @@ def test_characters_of_any_bytes(texts: list[bytes], size: int) -> None:
     assert all(token.decode() for token in vocabulary.tokens[256:])
 
 
-def test_marks_take_the_script_of_what_they_stand_on() -> None:
+def test_combining_marks_have_the_script_of_their_base_character() -> None:
     counts = PretokenCounts.from_pairs([("e\u0301я".encode(), 1), ("\u0301я".encode(), 1)])
     marks = token_boundaries(counts, split_by_unicode_script=True)
     crossed = {pretoken.decode(): marks[start : start + len(pretoken)].any()

@@ -216,7 +216,9 @@ def test_windows_are_within_the_memory_or_rejected(pack: Any, tmp_path: Path) ->
 # Folders
 
 
-def test_what_is_drawn_of_a_folder_is_counted(tmp_path: Path, tokbench: Tokbench, experiment: dict[str, Any]) -> None:
+def test_skipped_files_of_a_folder_are_counted_by_reason(
+    tmp_path: Path, tokbench: Tokbench, experiment: dict[str, Any]
+) -> None:
     folder = tmp_path / "folder"
     for name in (
         *("a.txt", "B.TXT", "B.TXT.gz", "e.txt.zstd"),

@@ -135,7 +135,7 @@ def assert_found_as_python_reads(line: bytes) -> None:
 
 
 @given(st.lists(TOKENS, max_size=12).map(b"".join))
-def test_what_is_json_is_what_python_accepts(line: bytes) -> None:
+def test_json_kernel_accepts_the_same_lines_as_python(line: bytes) -> None:
     assert_found_as_python_reads(line)
     assert_found_as_python_reads(b'{"a": ' + line + b"}")
 
@@ -350,7 +350,7 @@ def test_a_line_when_a_job_starts_and_one_when_it_ends(handler: LogHandler) -> N
     assert lines == ["start  build bpe at 400", "start  build unigram at 400", "done   build bpe at 400 (0 s; 1 of 2)"]
 
 
-def test_what_a_cluster_does_is_a_line_with_the_time(handler: LogHandler) -> None:
+def test_slurm_messages_are_lines_with_the_time(handler: LogHandler) -> None:
     assert said(handler, record(None, "squeue does not answer", slurm=True)) == ["slurm  squeue does not answer"]
 
 

@@ -42,7 +42,7 @@ def test_each_language_is_counted_by_itself(documents: list[tuple[str, bytes]]) 
         assert pairs(counts) == pairs(count_pretokens([text for own, text in named if own == language], "gpt2"))
 
 
-def test_readers_that_know_no_languages_find_the_whole_text(tmp_path: Path) -> None:
+def test_counts_with_languages_read_as_counts_of_all_text(tmp_path: Path) -> None:
     file = tmp_path / "counts.parquet"
     whole = write_languages(count_languages(TAGGED, "gpt2"), file)
     assert pl.read_parquet_schema(file).names() == ["language", "pretoken", "count"]

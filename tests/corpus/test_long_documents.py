@@ -194,7 +194,9 @@ def test_rows_of_parquet_that_are_views(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "ending"), KINDS[:2])
-def test_a_stream_is_not_held(kind: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_long_documents_streams_them(
+    kind: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(long_documents, "PART", 1 << 16)
     source = source_of(kind, [b"one two three " * 400_000], "whole", tmp_path, ending)
     source = source.model_copy(update={"encoding": "utf-8"})
@@ -222,7 +224,7 @@ def test_a_line_that_does_not_fit_into_memory(line: str, tmp_path: Path) -> None
 # Splits and shards
 
 
-def test_whole_sizes_and_what_pieces_have_of_documents() -> None:
+def test_sizes_of_pieces_add_up_to_documents() -> None:
     sizes, rests = np.array([5, 1, 2, 7, 2**31 - 1, 2**31 - 1], np.int32), [1, 2, 5]
     assert document_sizes(sizes, rests).tolist() == [8, 7, 2**32 - 2]
     assert document_sizes(sizes[:4], rests[:2]).dtype == np.int32
@@ -273,7 +275,7 @@ def test_shards_without_pieces_say_nothing_of_pieces(tmp_path: Path) -> None:
     assert RESTS not in (pq.read_metadata(tmp_path / "0000.parquet").metadata or {})
 
 
-def test_prepare_tells_of_documents_in_pieces(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_prepare_reports_documents_that_it_split(tmp_path: Path, tokbench: Tokbench) -> None:
     text = tmp_path / "text.txt"
     text.write_bytes(b"short\n" + b"long word " * 250_000 + b"\n" + b"short\n" * 9)
     recipe: dict[str, Any] = {"source": {"type": "text", "documents": "line"}, "splits": {"tokenizer": 1.0}}
@@ -292,7 +294,9 @@ def test_prepare_tells_of_documents_in_pieces(tmp_path: Path, tokbench: Tokbench
 
 
 @pytest.mark.parametrize("longest", [16_000_000, 5_000_000, None])
-def test_recipes_name_what_is_not_usual(longest: int | None, experiment: dict[str, Any]) -> None:
+def test_recipes_contain_longest_document_unless_it_is_the_default(
+    longest: int | None, experiment: dict[str, Any]
+) -> None:
     experiment["corpora"] = {"pydoc": {"source": "embedded", "longest_document": longest}}
     corpora = Corpora(Experiment.model_validate(experiment))
     named = type("Wildcards", (), {"corpus": "pydoc", "part": "0000"})
@@ -307,5 +311,5 @@ def test_recipes_name_what_is_not_usual(longest: int | None, experiment: dict[st
     ] * 4
 
 
-def test_a_file_that_tells_of_no_pieces_has_none() -> None:
+def test_file_without_metadata_has_no_pieces() -> None:
     assert [longest_in(told) for told in (None, {}, {LONGEST: b"17"})] == [0, 0, 17]

@@ -121,7 +121,9 @@ def test_long_lines_are_read_as_short_ones(
 
 @pytest.mark.usefixtures("short_pieces")
 @given(st.lists(PARTS, max_size=40).map(b"".join))
-def test_damaged_long_lines_are_told_as_short_ones(tmp_path_factory: pytest.TempPathFactory, value: bytes) -> None:
+def test_damaged_long_lines_have_the_errors_of_short_ones(
+    tmp_path_factory: pytest.TempPathFactory, value: bytes
+) -> None:
     same(b'{"text": "' + value + b'"}', tmp_path_factory)
 
 
@@ -136,7 +138,7 @@ def same(line: bytes, folders: pytest.TempPathFactory) -> None:
 # Splits
 
 
-def test_as_many_languages_as_documents() -> None:
+def test_splitting_as_many_languages_as_documents_is_fast() -> None:
     """Each language is gone through by itself: twice the languages are not four times the work."""
     number = 100_000
     splits = split_documents(np.ones(number, np.int64), {"tokenizer": 1.0}, 0, np.arange(number))
@@ -205,7 +207,7 @@ def test_ten_thousand_files_and_few_that_may_be_open(tmp_path: Path) -> None:
 # What does not fit
 
 
-def test_a_document_that_does_not_fit_is_told_by_its_place(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_document_that_exceeds_memory_is_named_by_file_and_line(tmp_path: Path, tokbench: Tokbench) -> None:
     allowed = MemoryLimit(100, 60 * MEGABYTE)
     long = "a b " * (4 * MEGABYTE)
     cases: dict[str, Any] = {
@@ -260,7 +262,7 @@ def test_another_column_makes_no_text_too_long(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["folder", "folder/*", "folder/a.txt/*"])
-def test_what_is_no_file_is_no_text(path: str, tmp_path: Path) -> None:
+def test_folders_and_devices_are_not_read_as_text(path: str, tmp_path: Path) -> None:
     (tmp_path / "folder" / "a.txt").mkdir(parents=True)
     os.mkfifo(tmp_path / "folder" / "b.txt")
     place = tmp_path / path

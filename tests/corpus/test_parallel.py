@@ -74,7 +74,7 @@ def test_every_form_gives_the_same_pairs(form: str, tmp_path: Path) -> None:
     assert [(first.decode(), second.decode()) for first, second in read] == PAIRS
 
 
-def test_lines_of_json_may_hold_what_corpora_do(tmp_path: Path) -> None:
+def test_pairs_in_json_may_have_lone_surrogates_and_odd_scores(tmp_path: Path) -> None:
     """Half of a surrogate pair in a text, and a score that is no number."""
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"en": "\\ud83d", "de": "ja", "score": NaN}\n')
@@ -83,7 +83,7 @@ def test_lines_of_json_may_hold_what_corpora_do(tmp_path: Path) -> None:
     assert read == [(b"\xed\xa0\xbd", b"ja")]
 
 
-def test_each_rule_counts_what_it_leaves_out(tmp_path: Path) -> None:
+def test_each_cleaning_rule_counts_removed_pairs(tmp_path: Path) -> None:
     good, held = (b"one", b"eins"), (b"held", b"out")
     pairs = [
         good, (b"\xff", b"x"), (b"", b"x"), (b"x" * 9, b"x" * 9), (b"abc", b"abcdefg"), held, good, (b"two", b"eins"),
@@ -111,7 +111,7 @@ def test_pairs_that_come_again_are_found_in_any_memory(numbers: list[int], most:
     assert again.tolist() == [not (new or number == 7) for new, number in zip(first, numbers, strict=True)]
 
 
-def test_what_memory_does_not_hold_is_told(tokbench: Tokbench, tmp_path: Path) -> None:
+def test_pairs_that_exceed_memory_are_an_error(tokbench: Tokbench, tmp_path: Path) -> None:
     made = corpus(tmp_path, PAIRS)
     with (tmp_path / "text.en").open("a") as file:
         file.write("x" * 3_000_000)
@@ -138,7 +138,7 @@ def test_units_of_a_tmx_file_are_counted_one_by_one(tmp_path: Path) -> None:
     assert len(list(read_pairs(TmxPairs(type="tmx", path=str(path)), ("en", "de"), largest))) == 9000
 
 
-def test_more_pairs_beside_training_than_memory_holds_are_told(tmp_path: Path) -> None:
+def test_too_many_test_pairs_for_memory_are_an_error(tmp_path: Path) -> None:
     many = [(f"{number}", f"{number}") for number in range(40)]
     own = corpus(tmp_path, many).train.model_dump()
     made = corpus(tmp_path, many, tests={"own": own})
@@ -177,7 +177,7 @@ def test_splits_stay_aligned_and_share_no_pair(numbers: list[int], dev: int, hel
         assert counts["train"]["kept"] + counts["train"]["drawn"] + counts["train"].get("duplicate", 0) == len(numbers)
 
 
-def test_tests_of_their_own_files_are_kept_whole_and_out_of_training(tmp_path: Path) -> None:
+def test_test_files_are_complete_and_removed_from_training(tmp_path: Path) -> None:
     sources = written(tmp_path)
     made = corpus(tmp_path, [*PAIRS[1:], ("Other", "Andere")], tests={"unseen": sources["tmx"]})
     counts = prepare_parallel(made, 0, tmp_path)
@@ -274,7 +274,7 @@ def test_paths_are_given_by_name_of_the_corpus(tmp_path: Path) -> None:
             validate({**values, "news": paths}, "here")
 
 
-def test_files_of_different_length_are_told_with_the_shorter(tmp_path: Path) -> None:
+def test_error_on_files_of_different_length_names_the_shorter(tmp_path: Path) -> None:
     made = corpus(tmp_path, PAIRS)
     (tmp_path / "text.de").write_text("eins\n", encoding="utf-8")
     with pytest.raises(TokbenchError, match=r"text\.de: ends after 1 lines, and \S+text\.en goes on"):
@@ -300,6 +300,6 @@ def test_sides_of_a_parallel_corpus_are_corpora(tmp_path: Path) -> None:
         ({"languages": ["en", "et"]}, "names must be those of languages, en and et"),
     ],
 )
-def test_contradictions_are_told(values: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_contradictory_parallel_corpora_are_rejected(values: dict[str, Any], told: str, tmp_path: Path) -> None:
     with pytest.raises(TokbenchError, match=told):
         corpus(tmp_path, PAIRS, **values)

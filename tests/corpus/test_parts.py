@@ -251,7 +251,7 @@ def shares_read(part: SourcePart) -> list[tuple[Path, Any]]:
     ]
 
 
-def test_as_many_groups_as_parts_where_there_are_shards() -> None:
+def test_shards_are_grouped_into_at_most_the_number_of_parts() -> None:
     assert groups_of(1024, 100) == [range(first, min(first + 11, 1024)) for first in range(0, 1024, 11)]
     assert groups_of(4, 100) == [range(place, place + 1) for place in range(4)]
     assert groups_of(7, 2) == [range(4), range(4, 7)]
@@ -325,7 +325,7 @@ def test_a_source_that_changes_before_it_is_dealt_out(other: str, lines: Source,
             in_parts(lines, SHARES[0], 0, 1, 3, tmp_path / "parts")
 
 
-def test_queues_that_hold_other_documents(lines: Source, tmp_path: Path) -> None:
+def test_partitions_with_unexpected_documents_are_rejected(lines: Source, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
     in_parts(lines, SHARES[0], 0, 2, 3, folder)
@@ -373,7 +373,7 @@ def test_more_documents_than_there_is_memory_for(lines: Source, tmp_path: Path) 
         in_parts(lines, SHARES[0], 0, 1, 3, tmp_path, allowed=MemoryLimit(1, 539))
 
 
-def test_a_document_that_no_shard_takes_is_named_alike(
+def test_too_long_document_has_the_same_error_in_one_process_and_in_parts(
     lines: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (tmp_path / "b.txt").open("a") as file:

@@ -192,7 +192,7 @@ def test_a_split_without_documents_is_rejected() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.sampled_from("xy")), min_size=60, max_size=90), st.integers(0, 5))
-def test_every_language_is_split_alike(documents: list[tuple[int, str]], seed: int) -> None:
+def test_each_language_is_split_by_the_same_shares(documents: list[tuple[int, str]], seed: int) -> None:
     """The shares hold in each language by itself, and its documents fall as they would without the others."""
     sizes = np.array([size for size, _ in documents])
     languages = np.array(["xy".index(language) for _, language in documents])

@@ -96,7 +96,7 @@ def test_command(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_command_is_told_the_memory_that_its_rule_asks_for(name: str) -> None:
+def test_rules_pass_their_memory_to_commands_that_accept_it(name: str) -> None:
     """Or it is known why it need not be."""
     command = COMMAND_OF.get(name, name)
     told = "--memory {resources.mem_mb:q}" in RULES[name][1]["shell"]
@@ -106,7 +106,7 @@ def test_a_command_is_told_the_memory_that_its_rule_asks_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_what_goes_into_the_shell_is_quoted(name: str) -> None:
+def test_values_in_shell_commands_are_quoted(name: str) -> None:
     """Only what the workflow itself constrains to plain names and numbers goes as it is."""
     found = re.findall(r"\{([^}]*)\}", RULES[name][1]["shell"])
     assert found

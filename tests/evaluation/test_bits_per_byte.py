@@ -209,7 +209,7 @@ def spelt(ids: tuple[int, ...]) -> list[bytes]:
 
 @ENCODERS
 @given(context=st.text("ab ", max_size=12), choices=st.lists(st.text("ab ", min_size=1, max_size=8), min_size=1))
-def test_what_straddles(encode, context: str, choices: list[str]) -> None:
+def test_straddling_choices_change_the_tokens_of_the_context(encode, context: str, choices: list[str]) -> None:
     encoded = encode_choices(encode, context, choices)
     assert [b"".join(spelt(whole)) for whole in encoded.wholes] == [(context + choice).encode() for choice in choices]
     assert b"".join(spelt(encoded.alone)) == context.rstrip().encode()
@@ -301,7 +301,7 @@ def test_a_covering_whose_tokens_would_be_merged_does_not_count() -> None:
 
 
 @given(st.text("ab ", min_size=1, max_size=6), st.text("ab ", min_size=1, max_size=6))
-def test_what_is_settled_need_not_be_cut_again(head: str, opening: str) -> None:
+def test_coverings_after_a_settled_boundary_are_unchanged(head: str, opening: str) -> None:
     """A tokenizer that always cuts after a full stop."""
 
     def encode(text: str | bytes) -> list[int]:
@@ -326,7 +326,7 @@ def closed() -> dict[str, Tokenizer]:
 
 @given(text=st.text("ab ", max_size=24))
 @pytest.mark.parametrize("segmentation", ["merge", "greedy", "longest_prefix", "shortest_path", "likelihood"])
-def test_first_tokens_are_the_tokens_of_what_they_spell(
+def test_prefixes_of_closed_tokenizers_encode_to_prefixes(
     closed: dict[str, Tokenizer], segmentation: str, text: str
 ) -> None:
     tokenizer = closed[segmentation]

@@ -242,7 +242,9 @@ def test_hub_suites_name_tasks_that_lm_eval_has(torch: ModuleType) -> None:
             assert any(f"dataset_path: {data_set}\n" in text for text in texts), data_set
 
 
-def test_revisions_are_asked_for_and_told(torch: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_sets_are_loaded_at_their_pinned_revision(
+    torch: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import datasets
     from lm_eval.tasks import TaskManager
 

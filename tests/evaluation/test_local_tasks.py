@@ -182,12 +182,12 @@ def test_groups_take_turns(tmp_path: Path) -> None:
     assert [row["group"] for row in rows(tmp_path / "tasks" / "blimp.test.jsonl")] == list("ababab")
 
 
-def test_good_sentences_stand_first_and_second_by_turns() -> None:
+def test_good_sentences_alternate_between_first_and_second() -> None:
     read = read_minimal_pairs('{"sentence_good": "We go.", "sentence_bad": "We goes."}\n' * 4)
     assert [row["choices"].index("We go.") for _, row in read] == [0, 1, 0, 1]
 
 
-def test_lm_eval_asks_what_the_files_say(torch: ModuleType, tmp_path: Path) -> None:
+def test_lm_eval_asks_the_questions_of_the_files(torch: ModuleType, tmp_path: Path) -> None:
     from tokbench.evaluation.evaluate import evaluate_suite
 
     suite = own(tmp_path)

@@ -229,7 +229,7 @@ def test_of_several_draws_scores_are_means(torch: ModuleType) -> None:
     assert lm.boundaries["toy"][0].unwritten > 0
 
 
-def test_tokenizers_that_draw_are_drawn_anew() -> None:
+def test_random_segmentations_are_resampled_for_scores() -> None:
     from tokbench.evaluation.coverings import DRAWS, drawn_anew
     from tokbench.segmentation import segmentations
     from tokbench.tokenizer import Tokenizer
@@ -247,7 +247,7 @@ def test_tokenizers_that_draw_are_drawn_anew() -> None:
     assert len({tuple(one.encode(text).tolist()) for one in drawn}) > 1
 
 
-def test_contexts_of_models_with_learned_positions_are_shortened_alike(torch: ModuleType) -> None:
+def test_contexts_are_truncated_equally_for_all_choices(torch: ModuleType) -> None:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.manual_seed(0)
@@ -333,7 +333,7 @@ def test_positions_are_balanced_and_examples_kept_apart(offline_tasks: Path, tas
     assert len(set(keys)) == len(keys)
 
 
-def test_same_seed_same_files_whatever_else_is_made(offline_tasks: Path, tmp_path: Path) -> None:
+def test_task_files_depend_on_the_seed_and_not_on_other_tasks(offline_tasks: Path, tmp_path: Path) -> None:
     make_tasks(iter(DOCUMENTS), tmp_path / "one", SMALL.model_copy(update={"tasks": ("word_order",)}))
     make_tasks(DOCUMENTS, tmp_path / "other", SMALL.model_copy(update={"tasks": ("word_order",), "seed": 1}))
     read = [
@@ -374,7 +374,7 @@ def test_any_text_gives_questions_or_a_rejection(tmp_path_factory: pytest.TempPa
     assert all(rows(path / f"{task}.test.jsonl") for task in OFFLINE)
 
 
-def test_passages_stand_side_by_side_to_the_end() -> None:
+def test_passages_fill_a_paragraph_without_overlap() -> None:
     """Two in every paragraph of twice their words, the first at its beginning."""
     lengths = SMALL.model_copy(update={"context_words": 6, "continuation_words": 2})
     paragraphs = [Paragraph(n, tuple(f"{n}{place:02}" for place in range(16))) for n in range(5)]
@@ -384,7 +384,7 @@ def test_passages_stand_side_by_side_to_the_end() -> None:
     assert [question.truth.split() for question in asked[:2]] == [["006", "007"], ["014", "015"]]
 
 
-def test_a_paragraphs_end_stands_among_the_passages() -> None:
+def test_last_passage_includes_the_end_of_the_paragraph() -> None:
     lengths = SMALL.model_copy(update={"context_words": 6, "continuation_words": 2})
     paragraphs = [Paragraph(n, (*"abcdef", "last", f"word{n}")) for n in range(4)]
     assert len(list(continuation(paragraphs, lengths, Random(0)))) == 4
@@ -402,7 +402,7 @@ def test_names_keep_their_places() -> None:
             assert all(word.islower() for word in moved)
 
 
-def test_the_last_word_follows_as_many_words_as_asked_for() -> None:
+def test_last_word_questions_have_the_requested_context_length() -> None:
     lengths = SMALL.model_copy(update={"context_words": 6})
     ends = ("stone", "river", "night", "table", "house")
     paragraphs = [

@@ -296,7 +296,7 @@ def test_nothing_hides(data: bytes) -> None:
 
 
 @given(TEXT)
-def test_borders_stand_below_each_other(text: bytes) -> None:
+def test_common_boundaries_are_in_the_same_column(text: bytes) -> None:
     """Every row has the width of its cells, and a common boundary is in the same column in both rows."""
     cuts = [cut("bytes", BYTEWISE, text), cut("coarse", COARSE, text)]
     for row in rows(cuts, text, 30) if text else ():
@@ -336,7 +336,7 @@ def test_a_long_token_goes_on_in_the_next_row() -> None:
     assert shown.count("x") == 100
 
 
-def test_tokens_that_differ_are_told_apart() -> None:
+def test_positions_with_differing_tokens_are_found_and_coloured() -> None:
     cuts = [cut("a", show_greedy(b"ab"), b"abc"), cut("b", show_greedy(b"bc"), b"abc")]
     assert disputed(cuts) == {1, 2}
     plain, coloured = (cuts_text(cuts, b"abc", 80, colour) for colour in (False, True))

@@ -165,7 +165,7 @@ CLOCK = count()
         ("special_in_text", broken(encode=lambda self, text, threads=1: list(text.replace(b"<s>", b"\1"))), b"<s>"),
     ],
 )  # fmt: skip
-def test_what_fails_names_the_shortest_input(name: str, tokenizer: Any, shown: bytes) -> None:
+def test_failed_checks_show_the_shortest_input(name: str, tokenizer: Any, shown: bytes) -> None:
     assert found(Plain(), name).result == "passed"
     outcome = found(tokenizer, name)
     assert outcome.result == "failure"
@@ -195,7 +195,7 @@ def test_threads_get_a_long_text_where_they_can_share_it_out() -> None:
     assert sizes[0] > 3 << 20 > 10 * sizes[1]
 
 
-def test_the_cause_of_a_loss_is_told_by_the_ids_at_hand() -> None:
+def test_cause_of_a_loss_is_found_from_the_ids() -> None:
     asked: list[bytes] = []
 
     def encode(self: Any, text: bytes, threads: int = 1) -> list[int]:
@@ -262,7 +262,7 @@ def test_consistency_by_hand() -> None:
     assert consistency({"3": 900, "1+2": 100}) == pytest.approx(1 - 0.4689956)
 
 
-def test_numbers_are_told(built: dict[str, Tokenizer]) -> None:
+def test_digit_checks_report_segmentation_patterns(built: dict[str, Tokenizer]) -> None:
     by_digit = Tokenizer(built["unigram"].vocabulary, "digit", "greedy")
     outcome = found(by_digit, "digits")
     assert outcome.result == "passed"

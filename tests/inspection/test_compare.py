@@ -300,9 +300,7 @@ def test_tokens_of_a_text_that_is_not_given_back_are_not_ranked(tokbench: Tokben
     assert (part["lines"][0]["verdict"], part["notes"]) == ("better", [])
 
 
-def test_tokenizers_without_a_size_of_their_folder_are_told_apart_without_one(
-    tokbench: Tokbench, tmp_path: Path
-) -> None:
+def test_comparison_of_unequal_vocabularies_has_no_nominal_size(tokbench: Tokbench, tmp_path: Path) -> None:
     for name, tokens in (("x", BYTES), ("y", (*BYTES, b"ab"))):
         Tokenizer(Vocabulary(tokens), "gpt2", "greedy", name=name).save(tmp_path / name)
     (tmp_path / "text.txt").write_text("abc")

@@ -76,7 +76,7 @@ def test_a_part_of_a_character_is_reached_in_its_context() -> None:
     assert token in told.witness
 
 
-def test_tokens_that_are_taken_whole_are_proved_unreachable() -> None:
+def test_tokens_without_merges_are_unreachable_except_as_pretokens() -> None:
     """Merges do not produce abcd, because bc comes first; it is reachable only as a complete pre-token."""
     tokens = vocabulary(b"bc", b"abcd", b"1bcd")
     fives = {"method": "regex", "pattern": "[a-z]{5}|[a-z]|[^a-z]"}
@@ -107,7 +107,7 @@ def pieces_of(setting: str) -> PretokenAutomaton:
 
 @pytest.mark.parametrize("setting", PATTERNS)
 @given(st.text(st.sampled_from([*"asé \n1½!'漢bc"]), min_size=1, max_size=4), st.data())
-def test_no_text_has_what_is_proved(setting: Any, token: str, data: st.DataObject) -> None:
+def test_tokens_proved_unreachable_occur_in_no_text(setting: Any, token: str, data: st.DataObject) -> None:
     """No text has a token within a pre-token, or as one, if the automaton proves that this is impossible."""
     scheme = pretokenization_of(setting)
     pieces = pieces_of(scheme.text)
@@ -121,7 +121,7 @@ def test_no_text_has_what_is_proved(setting: Any, token: str, data: st.DataObjec
     assert pieces.alone(own) or not (inside and {start, end} <= bounds)
 
 
-def test_what_patterns_never_keep() -> None:
+def test_automata_find_tokens_that_a_pattern_always_splits() -> None:
     cl100k, superbpe = (
         PretokenAutomaton(automaton_of_sequence(schemes[name].cut(Options()).splits))
         for name in ("cl100k", "superbpe_2")
@@ -144,7 +144,7 @@ def kept(scheme: str, before: str, token: str, after: str) -> bool:
 
 @pytest.mark.parametrize("scheme", ["space", "digit", "space_digit", "first_space", "first_space_digit", "gpt2"])
 @given(st.text(CHARACTERS, min_size=2, max_size=4), st.text(CHARACTERS, max_size=4), st.text(CHARACTERS, max_size=4))
-def test_the_contexts_stand_for_all(scheme: str, token: str, before: str, after: str) -> None:
+def test_tried_contexts_represent_all_contexts(scheme: str, token: str, before: str, after: str) -> None:
     """If any context keeps a token in one pre-token, a tried context does; the same is true of its representative."""
     if kept(scheme, before, token, after):
         tried = [(lead.decode(), rest.decode()) for lead, rest in contexts(token.encode())]
@@ -154,7 +154,7 @@ def test_the_contexts_stand_for_all(scheme: str, token: str, before: str, after:
     assert BEFORE[0] == b""
 
 
-def test_what_a_token_is_like_keeps_letters_of_contractions() -> None:
+def test_representative_of_a_token_keeps_letters_of_contractions() -> None:
     assert likeness("Abc'def éfg 12½\n漢".encode()) == "Aba'dea aaa 11½\na".encode()
     assert likeness(b"ab\xff") == b"ab\xff"
 

@@ -65,7 +65,7 @@ def experiment(tmp_path: Path) -> Any:
     return make
 
 
-def test_nothing_is_measured_elsewhere_unless_asked(experiment: Any) -> None:
+def test_other_corpora_are_measured_only_on_request(experiment: Any) -> None:
     plain = experiment(ngram_bits={})
     assert all_measured(plain) == NgramModels(plain).tokenizers_on_others == []
     assert {one.corpus for one in all_bounds(plain)} == {"news", "code"}
@@ -129,7 +129,7 @@ def test_tokens_that_cross_pretokens_are_measured_on_documents(experiment: Any) 
         experiment(variants={"joined": superwords}, measured_on=["words"])
 
 
-def test_what_a_job_reads(experiment: Any) -> None:
+def test_measurement_jobs_read_counts_or_documents_of_their_corpus(experiment: Any) -> None:
     """The wildcard's corpus: counts of a variant that is built, documents of one that was made elsewhere."""
     asked = Measurements(experiment(measured_on=["code"]))
     built = SimpleNamespace(variant="bpe", on="code")
@@ -160,7 +160,7 @@ def test_what_a_job_reads(experiment: Any) -> None:
         ),
     ],
 )
-def test_what_cannot_be_measured(experiment: Any, more: dict[str, Any], message: str) -> None:
+def test_impossible_measurements_are_rejected(experiment: Any, more: dict[str, Any], message: str) -> None:
     with pytest.raises(TokbenchError) as raised:
         experiment(**more)
     assert message in str(raised.value)
@@ -290,7 +290,7 @@ def test_every_round_is_a_first_pass(rounds: tuple[float, ...], number: int, mid
     assert [one.met for one in tokenizer.copies] == [(TEXT, b"a hat")] * number
 
 
-def test_a_tokenizer_of_ours_forgets_what_it_met_when_copied() -> None:
+def test_copied_tokenizer_has_an_empty_cache() -> None:
     """A second pass by one tokenizer is faster than the first pass of each copy."""
     from copy import copy
 

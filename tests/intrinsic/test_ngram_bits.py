@@ -100,7 +100,7 @@ def test_models_are_those_of_the_formulas(order: int) -> None:
     assert [each["document"] for each in found["documents"]] == [5, 6, 7]
 
 
-def test_memory_changes_nothing_and_what_cannot_fit_is_told() -> None:
+def test_memory_limit_keeps_values_or_raises() -> None:
     found = measured(order=5)
     room = 96 * 256 + 2 * 24 * 20
     assert measured(order=5, allowed=MemoryLimit(100, room)) == found
@@ -108,12 +108,12 @@ def test_memory_changes_nothing_and_what_cannot_fit_is_told() -> None:
         measured(order=5, allowed=MemoryLimit(100, 96 * 256 + 24 * 10))
 
 
-def test_a_vocabulary_beyond_the_keys_is_told() -> None:
+def test_vocabulary_too_large_for_ngram_keys_is_rejected() -> None:
     with pytest.raises(TokbenchError, match="too large for token n-grams of 2,097,150"):
         ngram_bits(by_bytes, 1 << 21, lambda: documents(TRAINING), documents(TEST), order=2)
 
 
-def test_text_that_is_empty_is_told() -> None:
+def test_empty_text_is_rejected() -> None:
     with pytest.raises(TokbenchError, match=r"^the test text is empty"):
         ngram_bits(by_bytes, 256, lambda: documents(TRAINING), [], order=2)
 
@@ -226,7 +226,7 @@ def test_ids_with_holes_are_no_entries() -> None:
     )
 
 
-def test_what_is_lost_stands_beside_the_bits(tmp_path: Path) -> None:
+def test_ngram_bits_record_lost_bytes(tmp_path: Path) -> None:
     """A number of a tokenizer that loses some of the text goes with how much, and is compared with no other."""
     found = measured(lost=lambda text: text.count(b"b"))
     assert [one["bytes_lost"] for one in found["documents"]] == [1, 0, 0]

@@ -88,7 +88,7 @@ def test_counts_lose_nothing() -> None:
     assert rows.select("documents_changed", "pretokenization", "size").unique().rows() == [(0, "gpt2", 270)]
 
 
-def test_a_wrapped_function_says_what_it_loses() -> None:
+def test_wrapped_function_reports_lost_bytes() -> None:
     words = library.wrap(lambda text: text.lower().split(" "), name="words")
     rows = library.measure(words, TEXTS)
     assert rows.select("documents_changed", "pretokenization", "size").unique().rows() == [(2, "words's own", None)]

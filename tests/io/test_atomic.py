@@ -35,7 +35,7 @@ def test_a_folder_that_tokbench_wrote_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["table.parquet", "model.safetensors", "optimizer.pt", "counts.npy"])
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: bytes([data[0] ^ 1]) + data[1:]])
-def test_what_was_altered_is_rejected(name: str, damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+def test_altered_files_are_rejected(name: str, damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
     file = tmp_path / "out" / name
     with atomic_folder(tmp_path / "out", "model") as partial:
         (partial / name).write_bytes(b"weights")
@@ -176,7 +176,7 @@ def test_every_command_rejects_before_it_works(tmp_path: Path, tokbench: Tokbenc
     assert names(tmp_path / "notes") == ["thesis.tex"]
 
 
-def test_only_what_was_written_is_removed(tmp_path: Path) -> None:
+def test_only_own_files_are_removed(tmp_path: Path) -> None:
     fill(tmp_path / "step-1", kind="checkpoint")
     fill(tmp_path / "step-2", kind="checkpoint")
     (tmp_path / "step-2" / "notes").touch()
@@ -223,7 +223,7 @@ def test_two_writers_share_nothing(tmp_path: Path) -> None:
     assert names(tmp_path) == ["file", "out"]
 
 
-def test_racing_folders_end_whole(tmp_path: Path) -> None:
+def test_concurrent_writers_leave_one_complete_folder(tmp_path: Path) -> None:
     def race(letter: str) -> None:
         for _ in range(30):
             fill(tmp_path / "out", letter)

@@ -142,7 +142,7 @@ def test_files_of_others_stay(output: str, notes: Path, tokenizer: Path, tmp_pat
     assert FOREIGN in tokbench("decode", tokenizer, path, "-o", text).message
 
 
-def test_what_tokbench_wrote_is_replaced(notes: Path, tokenizer: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+def test_own_outputs_are_replaced(notes: Path, tokenizer: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     written = {
         "counts.parquet": ["count", "--pretokenization", "gpt2", notes],
         "measured.json": ["measure", tokenizer, "--counts", tmp_path / "counts.parquet"],

@@ -188,7 +188,7 @@ def contents(folder: Path, tokenizer: Path, tmp_path: Path) -> dict[str, list[Pa
     }
 
 
-def test_every_argument_of_every_command_asks_what_it_is_given(contents: dict[str, list[Path]]) -> None:
+def test_every_argument_rejects_other_kinds_of_files(contents: dict[str, list[Path]]) -> None:
     """A tokenizer is no text of any command, a text no tokenizer, and neither the results of an experiment."""
     seen = 0
     for name, argument in arguments():

@@ -66,7 +66,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_no_space_is_told_and_loses_nothing(writer: str, tmp_path: Path) -> None:
+def test_full_disk_is_one_error_line_and_loses_nothing(writer: str, tmp_path: Path) -> None:
     fill(tmp_path / "out", "old")
     (tmp_path / "file").write_text("old")
 
@@ -136,7 +136,7 @@ def test_errors_that_name_no_file_get_the_output(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_the_engine_cannot_write_is_told_with_its_remedy(text: str, place: str) -> None:
+def test_full_disk_of_the_engine_is_one_line_with_a_remedy(text: str, place: str) -> None:
     line = f"tokbench: {place}: No space left on device; make room there and run again: what is finished is kept"
     assert of_engine(text) == line
     assert of_engine(text.replace("[Errno 28] No space left on device", "killed")) is None
@@ -176,7 +176,7 @@ def test_declared_outputs_may_be_lost(name: str) -> None:
     assert "results=experiment.folder," in (ROOT / "Snakefile").read_text()
 
 
-def test_failed_job_leaves_what_is_published(tmp_path: Path) -> None:
+def test_failed_job_keeps_published_files(tmp_path: Path) -> None:
     checkout = Checkout(tmp_path, stand_in=True)
     (tmp_path / "config.yaml").write_text((ROOT / "config.yaml").read_text())
     (tmp_path / "src" / "tokbench" / "__main__.py").write_text("raise SystemExit(1)")
@@ -189,7 +189,7 @@ def test_failed_job_leaves_what_is_published(tmp_path: Path) -> None:
     assert list(kept.parent.iterdir()) == [kept]
 
 
-def test_what_is_published_is_replaced_once_all_is_written(
+def test_published_folder_is_replaced_after_all_files_are_written(
     tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def written(folder: str, released: object) -> list[object]:
@@ -209,7 +209,7 @@ def test_what_is_published_is_replaced_once_all_is_written(
     assert [file.name for file in kept.glob("*.md")] == ["README.md"]
 
 
-def test_a_folder_is_held_by_one_process_until_its_end(tmp_path: Path) -> None:
+def test_folder_is_locked_until_its_process_ends(tmp_path: Path) -> None:
     """A process that was killed holds nothing, whatever it left behind."""
     told, tell = os.pipe()
     child = os.fork()

@@ -59,7 +59,7 @@ def test_an_output_of_a_command_by_hand_has_none(output: Path) -> None:
     assert read_job(output) is None
 
 
-def test_what_cannot_be_read_has_no_record(output: Path) -> None:
+def test_unreadable_files_have_no_record(output: Path) -> None:
     if output.suffix:
         output.write_bytes(b"\xff")
     assert read_job(output) is None

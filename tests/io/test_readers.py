@@ -123,7 +123,7 @@ def test_damaged_files(reader: Reader, tmp_path: Path) -> None:
         *(name for name in READERS if name.startswith("part of a corpus")),
     ],
 )
-def test_a_damaged_file_is_rejected_or_says_what_it_said(name: str, tmp_path: Path) -> None:
+def test_damaged_file_is_rejected_or_reads_unchanged(name: str, tmp_path: Path) -> None:
     """Arrow takes a page whose head is damaged for none of the table's, and finds no rows."""
     reader = READERS[name]
     reader.make(tmp_path)
@@ -145,7 +145,7 @@ def test_a_damaged_file_is_rejected_or_says_what_it_said(name: str, tmp_path: Pa
     change()
 
 
-def test_names_of_columns_are_told_on_one_line(tmp_path: Path) -> None:
+def test_column_names_in_errors_are_on_one_line(tmp_path: Path) -> None:
     reader = READERS["Parquet"]
     pq.write_table(pa.table({"te\nxt": ["a"], "b" * 900: ["c"]}), tmp_path / reader.file)
     with pytest.raises(TokbenchError, match=r"no column '\w+' \(there are te\\nxt, b+\.\.\.\)$") as told:
@@ -291,5 +291,7 @@ def test_command_lines(line: str, pieces: Pieces, place: Path, tmp_path: Path, t
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize(("line", "option"), [(line, name) for line, names in WHOLE_OPTIONS.items() for name in names])
-def test_whole_numbers(line: str, option: str, number: str, place: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+def test_invalid_integer_options_are_one_line_errors(
+    line: str, option: str, number: str, place: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
     rejected(run([*line.split(), option, number], place, tmp_path, tokbench), (f"'{option}'", NUMBERS[number]))

@@ -284,7 +284,7 @@ def revision(file: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
     return provenance._revision()
 
 
-def test_memory_is_told_in_gib(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_printed_in_gib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1_600_000}.__getitem__)
     assert provenance.provenance.__wrapped__()["hardware"]["memory_gib"] == 6.1
 

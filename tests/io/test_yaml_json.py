@@ -45,7 +45,7 @@ VALUE = st.recursive(
 
 
 @given(st.integers(-(10**25), 10**25))
-def test_whole_numbers(number: int) -> None:
+def test_integers_outside_the_range_are_rejected(number: int) -> None:
     if -5 <= number <= 10**19:
         assert whole_number(str(number), -5, 10**19) == number
     else:
@@ -59,7 +59,7 @@ def test_real_numbers(number: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "nan", "inf", "1e999", "1_0.5", "+1", " 1", "١.٥", "1,5", "0x1p3", "-", "."])
-def test_what_is_no_real_number(text: str) -> None:
+def test_non_finite_or_malformed_numbers_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="is not a finite number"):
         real_number(text)
 
@@ -109,7 +109,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("kind", "key"), NUMBERS, ids=lambda value: getattr(value, "__name__", value))
-def test_no_option_takes_for_a_number_what_is_none(kind: type[BaseModel], key: str) -> None:
+def test_numeric_options_reject_other_types(kind: type[BaseModel], key: str) -> None:
     too_large = [2**70] if int in kinds(kind.model_fields[key].annotation) else []
     for wrong in (True, "3", "0.5", math.nan, math.inf, -math.inf, *too_large, [True], [math.nan], {"x": math.nan}):
         with pytest.raises(ValidationError) as rejected:
@@ -126,7 +126,7 @@ def test_numbers_of_options_are_many() -> None:
 
 @settings(max_examples=40)
 @given(VALUE)
-def test_what_is_written_is_read_back(value: Any) -> None:
+def test_dumped_yaml_parses_to_the_same_value(value: Any) -> None:
     assert parse_yaml(dump_yaml(value), "x") == value
 
 
@@ -351,7 +351,7 @@ def test_worst_names_run(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("results", ["a{b}", "a<b", "a>b", "a*", "a?", "[a]", "a\nb", "a\x7f", "s3://a", "", "\udcff"])
-def test_what_no_path_can_be_is_rejected(experiment: dict[str, Any], results: str) -> None:
+def test_impossible_results_paths_are_rejected(experiment: dict[str, Any], results: str) -> None:
     with pytest.raises(TokbenchError) as rejection:
         validate({**experiment, "results": results}, "mine.yaml")
     [line] = str(rejection.value).splitlines()
@@ -369,7 +369,9 @@ def test_what_no_path_can_be_is_rejected(experiment: dict[str, Any], results: st
         ("n" * 300, "n" * 300 + "/trial: File name too long; name another folder"),
     ],
 )
-def test_where_no_results_can_stand(experiment: dict[str, Any], tmp_path: Path, folder: str, reason: str) -> None:
+def test_unusable_results_folders_are_rejected(
+    experiment: dict[str, Any], tmp_path: Path, folder: str, reason: str
+) -> None:
     """The workflow engine would end in a traceback when it looks for outputs there."""
     (tmp_path / "taken").touch()
     (tmp_path / "loop").symlink_to("loop")
@@ -407,7 +409,7 @@ def test_paths_of_every_section_are_looked_at(experiment: dict[str, Any], tmp_pa
     assert keys == ["resources.gold.path", "suites.mine.path", "released"]
 
 
-def test_patterns_may_stand_in_names_of_files_that_are_read() -> None:
+def test_glob_characters_are_allowed_in_input_names() -> None:
     assert list(path_mistakes("key", ["a[1]*?.txt", WORST], patterns=True)) == []
     assert len(list(path_mistakes("key", ["a[1].txt", "b*"]))) == 1
 

@@ -144,7 +144,7 @@ def test_more_dropout_gives_more_tokens(learnt: Vocabulary) -> None:
 
 
 @pytest.mark.parametrize("dropout", [0.1, 0.9])
-def test_whole_documents_are_quick_and_little_is_left_unmerged(learnt: Vocabulary, dropout: float) -> None:
+def test_dropout_on_a_long_pretoken_is_fast_and_applies_most_merges(learnt: Vocabulary, dropout: float) -> None:
     """A million bytes in one pre-token; a step that cost as much as there are pairs would take hours."""
     text = (PROSE * (1 + 1_000_000 // len(PROSE)))[:1_000_000]
     tokenizer = Tokenizer(learnt, "none", "bpe_dropout", segmentations["bpe_dropout"].options(dropout=dropout))
@@ -155,7 +155,7 @@ def test_whole_documents_are_quick_and_little_is_left_unmerged(learnt: Vocabular
     assert len(ids) > len(Tokenizer(learnt, "none", "merge").encode(text))
 
 
-def test_whole_texts(learnt: Vocabulary) -> None:
+def test_dropout_of_a_text_is_the_same_for_any_threads(learnt: Vocabulary) -> None:
     """A tokenizer takes the text for the document, in one thread or in several that share it out."""
     tokenizer = Tokenizer(learnt, "gpt2", "bpe_dropout")
     ids = tokenizer.encode(PROSE * 4)
@@ -264,7 +264,7 @@ def test_subtrees_grown_apart(alphabet: int, stem: bytes, threads: int | None) -
         assert built.find(token + b"\0\1") == ids.get(token + b"\0\1", -1)
 
 
-def test_what_is_raised_in_a_thread_is_raised() -> None:
+def test_errors_in_threads_are_raised() -> None:
     tokens = [bytes(divmod(number, 250)) + b"token" for number in range(9000)]
 
     def share(work: object, items: object) -> None:

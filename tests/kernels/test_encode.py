@@ -326,7 +326,7 @@ def test_numbers_between_blanks(numbers: list[int], blank: str) -> None:
 @pytest.mark.parametrize(
     "text", [b"x", b"1 x", b"1x", b"x1", b"-", b"1 - 2", b"1-2", b"--1", b"1.0", b"\x00", b"9" * 19]
 )
-def test_what_is_no_number(text: bytes) -> None:
+def test_decode_rejects_non_numbers(text: bytes) -> None:
     with pytest.raises(ValueError, match="not a decimal number"):
         from_decimals(text)
 
@@ -377,7 +377,9 @@ def test_pieces(
 
 
 @pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2), np.int64), np.array(["1"]), np.zeros(0)])
-def test_arrays_that_hold_no_ids(array: NDArray[Any], folder: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+def test_decode_rejects_arrays_without_ids(
+    array: NDArray[Any], folder: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
     np.save(tmp_path / "ids.npy", array)
     assert tokbench("decode", folder, tmp_path / "ids.npy").message.endswith(
         "not a list of ids; make one with 'tokbench encode'"

@@ -139,7 +139,7 @@ cdef void* place(Scratch* scratch, size_t bytes) noexcept nogil:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
-def test_what_may_fail_can_raise(path: Path) -> None:
+def test_fallible_kernel_functions_declare_exceptions(path: Path) -> None:
     assert not faults(path.read_text(encoding="utf-8"))
 
 
@@ -236,7 +236,7 @@ def test_a_counter_given_wrong_arrays(offsets: list[int], counts: list[int]) -> 
     ("method", "options"),
     [("bpe", {}), ("wordpiece", {}), ("wordpiece", {"objective": "likelihood"}), ("picky_bpe", {})],
 )
-def test_memory_is_for_what_the_text_yields(method: str, options: dict[str, Any]) -> None:
+def test_largest_possible_size_gives_the_tokens_that_the_text_yields(method: str, options: dict[str, Any]) -> None:
     """The largest vocabulary that can be asked for takes no more than the text has tokens."""
     construction = constructions[method]
     sizes = (2000, 2**31 - 1)

@@ -128,7 +128,7 @@ def test_tokens_never_seen_are_counted() -> None:
     assert one.unused() == 3, "2, 3 and 4"
 
 
-def test_shuffled_tokens_lose_what_contexts_know() -> None:
+def test_shuffling_removes_the_gain_of_contexts() -> None:
     rng = np.random.default_rng(0)
     chain = [0]
     for step in rng.choice([1, 1, 1, 2], 6000):
@@ -174,7 +174,7 @@ def test_probabilities_of_other_places_are_rejected() -> None:
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(1, 30))
-def test_ranges_hold_what_is_allowed_or_one_token(after: list[int], held: int) -> None:
+def test_ranges_are_within_the_limit_or_one_token(after: list[int], held: int) -> None:
     starts = np.cumsum([0, *after])
     ranges = ranges_of(starts, held)
     assert ranges[0][0] == 0
@@ -211,7 +211,7 @@ def test_parts_and_pruning_do_not_show(prose: PretokenCounts, monkeypatch: pytes
     assert list(zip(tokens, totals.tolist(), strict=True)) == twin.top_ngrams(prose.items(), 300, 16)
 
 
-def test_whole_document_is_one_pretoken() -> None:
+def test_document_without_pretokenization_is_one_pretoken() -> None:
     text = ("to be or not to be, that is the question\n" * 40).encode()
     counts = PretokenCounts.from_pairs([(text, 3)])
     tokens, totals = ngram.top_ngrams(counts, 500, 16)
@@ -223,7 +223,7 @@ def test_counts_beyond_32_bits() -> None:
     assert (tokens, totals.tolist()) == ([b"ab", b"aba"], [6 << 40, 3 << 40])
 
 
-def test_vocabulary_holds_all_bytes_first(prose: PretokenCounts) -> None:
+def test_vocabulary_begins_with_all_bytes(prose: PretokenCounts) -> None:
     vocabulary = ngram.build(prose, 1000, ngram.NgramOptions())
     assert vocabulary.tokens[:256] == BYTES
     assert vocabulary.tokens[256:] == tuple(token for token, _ in twin.top_ngrams(prose.items(), 744, 16))

@@ -81,7 +81,7 @@ def test_sums(values: list[float]) -> None:
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-def test_sums_of_what_is_not_finite(value: float) -> None:
+def test_exact_sums_reject_non_finite_values(value: float) -> None:
     with pytest.raises(ValueError, match="not finite"):
         sums.whole_sum(np.array([1.0, value]))
 
@@ -113,7 +113,7 @@ def test_repeated(slices_of: list[tuple[int, int]], threads: int) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 4095, 4096, 9000, 1 << 17])
-def test_ranges_hold_each_item_once(size: int) -> None:
+def test_ranges_cover_each_item_once(size: int) -> None:
     ranges = over_ranges(lambda first, last: (first, last), size, 2)
     assert [item for first, last in ranges for item in range(first, last)] == list(range(size))
     assert ranges == over_ranges(lambda first, last: (first, last), size, 1)
@@ -147,7 +147,7 @@ def test_results_in_order(threads: int, items: int) -> None:
     assert list(parallel_map(square, range(items), threads)) == [number**2 for number in range(items)]
 
 
-def test_as_many_threads_as_are_asked_for() -> None:
+def test_number_of_threads_is_that_requested() -> None:
     together = threading.Barrier(3)
     assert len(list(parallel_map(lambda _: together.wait(30), range(3), 3))) == 3
 
@@ -286,7 +286,7 @@ def test_bare_figures_have_all_that_is_drawn() -> None:
     assert bare(whole) == bare(short) == short
 
 
-def test_ids_do_not_tell_coordinates() -> None:
+def test_svg_ids_do_not_depend_on_coordinates() -> None:
     one = (
         '<g id="figure_1"><path id="m0123456789" d="x"/><use href="#m0123456789"/>'
         '<g clip-path="url(#pffffffffff)" stroke="#dddddd"/><clipPath id="pffffffffff"/></g>'

@@ -159,7 +159,7 @@ def test_equal_pairs() -> None:
 
 
 @pytest.mark.parametrize("rows", [[[97, 98, 99]], [[97, 98, -1]], [[97, 98, 1 << 26]], [[97, 98, 256], [98, 97, 256]]])
-def test_what_is_no_derivation(rows: list[list[int]]) -> None:
+def test_derivations_with_invalid_merge_results_are_incomplete(rows: list[list[int]]) -> None:
     """A result that is a byte, no id, too large an id, or two tokens at once."""
     assert not Derivations(np.array(rows, np.int32), np.arange(256, dtype=np.int32)).complete
 
@@ -219,7 +219,7 @@ def test_same_document_same_cut() -> None:
     assert cut_in_document(at_random(TIED, seed=1), 7, *texts) != one
 
 
-def test_a_pretoken_is_cut_by_its_offset_whatever_comes_before() -> None:
+def test_random_ties_depend_on_the_offset_and_not_on_earlier_text() -> None:
     data = np.frombuffer(b"aaaa" * 50, np.uint8)
     segmenter = at_random(TIED)
     whole, _ = segmenter.segment(data, np.arange(0, 201, 4), 7)
@@ -228,7 +228,7 @@ def test_a_pretoken_is_cut_by_its_offset_whatever_comes_before() -> None:
 
 
 @pytest.mark.parametrize("options", [{"ties": "random", "draws": "pretoken"}, {"ties": "longest", "draws": "document"}])
-def test_what_does_not_depend_on_the_place(options: dict[str, object]) -> None:
+def test_ties_drawn_once_do_not_depend_on_the_place(options: dict[str, object]) -> None:
     segmenter = make("shortest_path", TIED, seed=3, **options)
     assert not segmenter.placed
     [alone] = cut(segmenter, b"aaaa")
@@ -267,7 +267,7 @@ def test_choice_is_uniform_over_last_tokens_not_over_paths() -> None:
     assert chisquare(list(ways.values())).pvalue > 0.001
 
 
-def test_whole_texts() -> None:
+def test_random_ties_of_a_text_are_the_same_for_any_threads() -> None:
     """A tokenizer takes the text for the document, in one thread or in several that share it out."""
     options = ShortestPathOptions(ties="random", draws="document", seed=2)
     tokenizer = Tokenizer(Vocabulary((*BYTES, b"aa", b"aaa")), "space", "shortest_path", options)

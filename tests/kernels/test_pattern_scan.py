@@ -84,7 +84,7 @@ def test_texts_of_every_length(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("patterns", NOT_COMPILED)
-def test_what_is_not_compiled(patterns: tuple[str, ...]) -> None:
+def test_unsupported_patterns_are_not_compiled(patterns: tuple[str, ...]) -> None:
     assert compile_scanner(patterns) is None
 
 
@@ -132,7 +132,7 @@ PATTERNS = [
 
 @given(PRETOKENIZATIONS_TEXTS)
 @settings(max_examples=150)
-def test_matches_and_what_lies_between(text: bytes) -> None:
+def test_matches_and_gaps_are_pretokens(text: bytes) -> None:
     for pattern in PATTERNS:
         assert pretokenization_of(by(pattern)).boundaries(text).tolist() == twin.boundaries(pattern, text), pattern
 

@@ -101,7 +101,7 @@ def test_ascii_is_cut_by_masks(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_boundaries_do_not_depend_on_what_precedes(name: str) -> None:
+def test_boundaries_do_not_depend_on_earlier_pretokens(name: str) -> None:
     text = "  It's\xa0 1984,\n\n they'd  say: 'll \xa0\u3000x 一か゛1 HeLLo's \x00\x00a ".encode() * 8
     found = boundaries(scanner(name), text).tolist()
     for index, start in enumerate(found[:-1]):
@@ -121,7 +121,7 @@ def test_examples(name: str, expected: str) -> None:
     assert pieces(name, "I'LL pay 12345 now!!\n\n  ok") == expected.split("|")
 
 
-def test_what_matches_nothing_is_one_piece() -> None:
+def test_unmatched_text_is_one_pretoken() -> None:
     assert pieces("deepseek_v3, 1", "in 1984, say") == ["in ", "198", "4", ", say"]
     assert pieces("superbpe 2", "so... what  now") == ["so", "...", " what", " ", " now"]
 
@@ -138,7 +138,7 @@ def test_a_sequence_cuts_the_pieces_of_the_one_before() -> None:
 # The language
 
 
-def test_what_runs_may_hold_is_listed_where_it_is_little() -> None:
+def test_small_sets_of_possible_runs_are_listed() -> None:
     """Texts of ten letters: 1,110 of up to three, 11,110 of up to four."""
     assert len(_texts(range(10), 3)) == 1_110
     for most in (4, 5):
@@ -244,7 +244,7 @@ def test_either_case(characters: str) -> None:
         *("(?i:é)", "(?i:[^a])", r"(?i:\p{Lu})", r"\X", r"\R", r"a{e<=1}", r"\m", "\\", "(?:abcdefgh){100}" * 10),
     ],
 )
-def test_what_is_not_of_the_language(pattern: str) -> None:
+def test_patterns_outside_the_dialect_are_not_compiled(pattern: str) -> None:
     assert compile_scanner(pattern) is None
 
 
@@ -369,7 +369,7 @@ def test_empty_text_and_long_pieces() -> None:
     assert boundaries(scanner("cl100k"), b"a" * 100_000 + b" b").tolist() == [0, 100_000, 100_002]
 
 
-def test_counters_take_patterns_and_stop_where_they_are_told() -> None:
+def test_counters_with_patterns_stop_at_their_lease() -> None:
     text = " ".join(CHARACTERS).encode() * 3
     for name in NAMES:
         counter = Counter(scanner(name))
@@ -413,5 +413,5 @@ def test_nothing_without_its_tables() -> None:
         PatternScanner.__new__(PatternScanner)
 
 
-def test_deepseek_is_compiled_as_a_whole() -> None:
+def test_deepseek_pattern_is_compiled_completely() -> None:
     assert compile_scanner(list(DEEPSEEK)) is compile_scanner(DEEPSEEK)

@@ -79,7 +79,7 @@ def test_dropped_and_added_tokens() -> None:
 
 
 @given(st.tuples(*[st.lists(st.text("ab", min_size=2, max_size=4).map(str.encode), max_size=8)] * 3))
-def test_venn_regions_told_of_each_vocabulary(tokens: tuple[list[bytes], ...]) -> None:
+def test_venn_regions_are_reported_for_each_vocabulary(tokens: tuple[list[bytes], ...]) -> None:
     names = ("a", "b", "c")
     named = {name: vocabulary(*own) for name, own in zip(names, tokens, strict=True)}
     rows = venn_tokens({(name, 300): own for name, own in named.items()}, names)

@@ -138,7 +138,7 @@ def test_digits_of_other_scripts() -> None:
     assert set(splits) == {(2, (1,), 2)}
 
 
-def test_what_no_token_covers_is_left_out() -> None:
+def test_text_without_tokens_is_excluded_from_document_metrics() -> None:
     """As for tokenizers that change a text: the second number and the second operator have bytes in no token."""
     document = placed(b"12+34-56", (0, 3), (4, 5), (6, 8))
     splits, left_out = count_splits([document])

@@ -125,7 +125,7 @@ def test_alignment_by_hand() -> None:
     assert value(rows, "gold_words_left_out", "one gold") == 1
 
 
-def test_a_space_that_stands_alone_is_a_wrong_boundary() -> None:
+def test_separate_space_token_is_a_wrong_boundary() -> None:
     """Where the pre-tokenization gives the space to the word; where spaces stand apart, there is none."""
     table = gold(("un", "like"))
     parted = whole(
@@ -154,7 +154,7 @@ class Backwards(Cutter):
         return ids
 
 
-def test_continuation_forms_are_told_apart_and_take_no_room() -> None:
+def test_continuation_tokens_match_inside_words_only() -> None:
     """like matches only inside a word; as the first segment of likely it is no token."""
     tokens = (*BYTES, *BYTES, b" un", b"like", b" like")
     flags = np.array([False] * 256 + [True] * 256 + [False, True, False])

@@ -202,7 +202,7 @@ def test_words_are_found_pre_token_by_pre_token(tokens: set[bytes]) -> None:
     assert words_of_counts(counts).chosen.tolist() == each
 
 
-def test_whole_words() -> None:
+def test_whole_words_count_pretokens_that_are_tokens() -> None:
     pairs = [(b" the", 9), (b"...", 8), (b" of", 7), (b"zebra", 1)]
     usage = usage_of(Greedy(vocabulary(b" the", b"...", b"zebra")), PretokenCounts.from_pairs(pairs))
     assert [whole_words(usage, frequent) for frequent in (1, 2, 3)] == [1, 1, 2]
@@ -212,7 +212,7 @@ def test_whole_words() -> None:
     assert VocabularyOptions().frequent_words == 40_000
 
 
-def test_whole_words_of_a_reference_text() -> None:
+def test_frequent_words_come_from_the_reference_text() -> None:
     """Appendix B of "A partition cover approach to tokenization": the words of one corpus for every vocabulary."""
     own = PretokenCounts.from_pairs([(b" own", 9), (b" the", 1)])
     reference = PretokenCounts.from_pairs([(b" the", 9), (b"...", 8), (b" of", 7), (b" own", 1)])
@@ -238,7 +238,7 @@ def test_whole_words_of_a_reference_text() -> None:
     assert "pre-tokens that hold" in shares(VocabularyOptions(frequent_words=2), None)[0].definition
 
 
-def test_lengths_of_tokens_that_hold_parts_of_characters() -> None:
+def test_lengths_count_characters_of_tokens_with_partial_characters() -> None:
     tokens = vocabulary("é".encode(), "é".encode()[1:] + b"a", b"ab")
     assert character_lengths(tokens)[256:].tolist() == [1, 1, 2]
     rows = measure(
@@ -452,7 +452,7 @@ def test_removed_tokens_are_those_whose_last_event_is_a_removal() -> None:
     assert [(row.value, row.reason is None) for row in none] == [(0.0, True), (None, False), (None, False)]
 
 
-def test_languages_beside_each_other() -> None:
+def test_parity_and_gini_compare_languages() -> None:
     parts = {"de": [(b"ab", 3)], "en": [(b"ab", 2)], "fi": [(b"ba", 4)]}
     counts = {language: PretokenCounts.from_pairs(pairs) for language, pairs in parts.items()}
     rows = measure_languages(Greedy(vocabulary(b"ab")), counts, families={})

@@ -169,7 +169,7 @@ def test_tokens_marked_as_beginning_a_pretoken_begin_words_only_where_pretokens_
     assert value(measure(Greedy(marked), counted(THAI)), "word_initial_share", "marked", "vocabulary") == 1 / 2
 
 
-def test_whole_words_of_a_reference_follow_its_letters() -> None:
+def test_words_of_a_reference_follow_its_letters() -> None:
     families = {"vocabulary": VocabularyOptions(words_of="wiki")}
     for text, reference, reason in (("cat\n", HINDI, CUT_MARKS), (HINDI, "cat\n", None), ("cat\n", THAI, NO_BLANKS)):
         rows = measure(Greedy(vocabulary(b"zz")), counted(text), families=families, reference=counted(reference))

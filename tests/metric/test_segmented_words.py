@@ -103,7 +103,7 @@ def test_runs_of_letters_need_blanks() -> None:
         assert row.n == (value_ or 0)
 
 
-def test_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_segmenters_are_reasons_or_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "icu", None)
     rows = [row for _, row in measured(TEXT) if row.metric != "segmented_words_left_out"]
     assert {row.value for row in rows} == {None}

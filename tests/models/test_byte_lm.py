@@ -191,7 +191,9 @@ def test_killed_run_ends_with_the_same_bits(trained: Path, tmp_path: Path, monke
 
 
 @pytest.mark.usefixtures("_libraries")
-def test_what_another_has_made_meanwhile_stands(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_byte_lm_made_by_a_concurrent_process_is_kept(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that has waited does not train again: what rests on the model would be older than it."""
 
     def waited(_: Path) -> nullcontext[bool]:

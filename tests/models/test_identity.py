@@ -253,7 +253,7 @@ def test_each_phase_is_part_of_a_tokenizer_s_digest() -> None:
     assert changed("name").digest == changed("origin").digest
 
 
-def test_texts_are_the_same_however_they_are_held(text: bytes, made: Path) -> None:
+def test_digest_of_a_text_is_the_same_for_documents_and_counts(text: bytes, made: Path) -> None:
     """As documents in any order and number, and as counts of any pre-tokenization."""
     whole = TextDigest()
     whole.add(text)

@@ -61,7 +61,9 @@ def options(shape: dict[str, int]) -> ByteLmOptions:
 
 
 @pytest.mark.parametrize(("shape", "trained", "scored"), MEASURED)
-def test_what_is_told_is_what_was_taken_and_not_much_more(shape: dict[str, int], trained: int, scored: int) -> None:
+def test_memory_estimate_is_above_the_measured_peak_by_at_most_a_third(
+    shape: dict[str, int], trained: int, scored: int
+) -> None:
     chosen = options(shape)
     assert trained < byte_lm_training_memory(chosen, False) / 1e6 < 1.35 * trained + 80
     assert scored < byte_lm_scoring_memory(chosen, False) / 1e6 < 1.35 * scored + 80
@@ -95,7 +97,7 @@ def test_time_is_shared_among_threads_and_halves_have_it_short_on_a_gpu() -> Non
     assert seconds(1e12, "bf16", None) < seconds(1e12, "fp32", None) < seconds(1e12, "fp32", 64)
 
 
-def test_jobs_ask_for_what_their_models_need(tmp_path: Path) -> None:
+def test_byte_lm_jobs_request_memory_by_model_size(tmp_path: Path) -> None:
     wildcards = SimpleNamespace(byte_lm="tiny")
     small = ByteLms(read(ROOT / "config.yaml", {}))
     assert [small.training_memory(wildcards, attempt) for attempt in (1, 2)] == [MEMORY, 2 * MEMORY]
@@ -227,7 +229,9 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("command", "what", "remedy"), COMMANDS)
-def test_too_little_is_told(command: str, what: str, remedy: str, place: Path, tokbench: Tokbench) -> None:
+def test_insufficient_memory_limit_is_one_line_error(
+    command: str, what: str, remedy: str, place: Path, tokbench: Tokbench
+) -> None:
     given = [argument.replace("@", f"{place}/") for argument in command.split()]
     told = tokbench(*given, "--memory", "1", "-o", place / "out")
     assert told.status == 2
@@ -246,11 +250,11 @@ def test_a_training_on_a_gpu_may_have_less_than_is_asked_for(place: Path, tokben
     assert tokbench(*call.split(), "--memory", "1500").message.startswith("tokbench: nodes: 2, but this is not part of")
 
 
-def test_embeddings_are_measured_in_what_their_numbers_take(place: Path) -> None:
+def test_memory_of_embeddings_follows_their_numbers(place: Path) -> None:
     assert PER_NUMBER * ROWS * WIDTH + 2_100 * ROWS < room(place / "model") < PER_NUMBER * ROWS * WIDTH + 5_000 * ROWS
 
 
-def test_pairs_are_held_in_what_their_text_takes(place: Path) -> None:
+def test_memory_of_pairs_follows_their_text(place: Path) -> None:
     text = len("one two eins zwei".replace(" ", ""))
     assert (
         2 * PAIR + PAIR_BYTE * text
@@ -260,7 +264,7 @@ def test_pairs_are_held_in_what_their_text_takes(place: Path) -> None:
 
 
 @pytest.mark.parametrize("preset", TRANSLATION_PRESETS)
-def test_a_rule_asks_for_what_a_search_is_told_to_need(preset: str, place: Path) -> None:
+def test_translation_rule_requests_the_memory_of_the_search(preset: str, place: Path) -> None:
     options = TRANSLATION_PRESETS[preset].model_copy(update={"device": "cpu"})
     sizes = {"d_model": options.d_model, "decoder_layers": options.decoder_layers, "decoder_vocab_size": 10_002}
     (place / "other").mkdir(exist_ok=True)

@@ -49,7 +49,7 @@ def test_packed_sequences(packed: Path) -> None:
     ]
 
 
-def test_order_is_drawn_and_no_place_stands_twice() -> None:
+def test_document_order_is_a_random_permutation() -> None:
     orders = [sorted(range(1000), key=lambda number, seed=seed: place_of(number, seed)) for seed in range(3)]
     assert len({tuple(order) for order in orders}) == 3
     assert all(order != sorted(order) for order in orders)
@@ -122,7 +122,7 @@ def test_any_two_tokenizers_read_the_same_documents(
 
 
 @pytest.mark.parametrize("batches", [1, 2, 5, 9])
-def test_what_a_budget_of_batches_reads(packed: Path, batches: int) -> None:
+def test_budget_of_batches_reads_that_many_tokens(packed: Path, batches: int) -> None:
     options = MptOptions(batch=4, max_seq_len=32, seed=17, batches=batches, d_model=16, n_heads=2)
     packing = Packing.read(packed)
     one_pass = [token for block in read_mds(packed) for token in block.tolist()]
@@ -136,7 +136,7 @@ def test_what_a_budget_of_batches_reads(packed: Path, batches: int) -> None:
     assert reading(packing, course(options, packing), read_mds(packed), None).tokens == len(tokens)
 
 
-def test_the_last_sequence_is_whole_but_at_the_end_of_a_pass(packed: Path) -> None:
+def test_last_sequence_is_full_except_at_the_end_of_a_pass(packed: Path) -> None:
     packing = Packing.read(packed)
     assert packing.padding > 0
     for batch, last in ((packing.sequences, 32 - packing.padding), (packing.sequences - 1, 32)):

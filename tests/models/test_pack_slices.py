@@ -123,7 +123,7 @@ def test_slices_are_packed_as_by_one_job(
 @pytest.mark.usefixtures("small_shards")
 @pytest.mark.parametrize("second", [None, 0.01, 0.2, 1.0])
 @pytest.mark.parametrize("number", [2, 3, 7])
-def test_slices_are_alike_and_in_one_phase(number: int, second: float | None) -> None:
+def test_slices_have_equal_sizes_and_one_phase_each(number: int, second: float | None) -> None:
     slices = Slices(SEED, number, second)
     ends = slices.ends()
     assert ends == sorted(set(ends))
@@ -140,7 +140,7 @@ def test_slices_are_alike_and_in_one_phase(number: int, second: float | None) ->
 
 
 @pytest.mark.usefixtures("small_shards")
-def test_what_slices_hold_is_known_before_they_are_packed(tmp_path: Path) -> None:
+def test_contents_of_slices_are_known_before_packing(tmp_path: Path) -> None:
     slices = Slices(SEED, 4)
     found = read_contents(gathered(TEXTS, slices, tmp_path)).read
     edges = [0, *slices.ends()]
@@ -293,7 +293,7 @@ def test_killed_run_goes_on(checkout: Checkout) -> None:
     assert "Nothing to be done" in checkout.snakemake("--dry-run", *resumed)
 
 
-def test_damaged_shard_stops_only_what_needs_it(checkout: Checkout) -> None:
+def test_damaged_shard_stops_only_dependent_jobs(checkout: Checkout) -> None:
     configuration = ("--configfile", str(CONFIGURATIONS / "damaged.yaml"))
     corpora = checkout.folder / "results" / "damaged" / "corpus"
     checkout.snakemake("--cores", "2", "results/damaged/corpus/sound", "results/damaged/corpus/damaged", *configuration)

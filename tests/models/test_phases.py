@@ -70,7 +70,7 @@ def test_the_second_phase_reads_other_documents(packed: Path) -> None:
 
 
 @pytest.mark.usefixtures("own_environment")
-def test_documents_set_aside_are_as_many_as_asked_for() -> None:
+def test_second_phase_has_the_requested_share_of_documents() -> None:
     aside = [place_of(document, 3) >= (1 << 64) * 5 // 6 for document in range(60_000)]
     assert sum(aside) == pytest.approx(10_000, rel=0.02)
 
@@ -100,7 +100,7 @@ def test_two_tokenizers_read_the_same_documents_in_each_phase(budget: TextBudget
 
 
 @pytest.mark.usefixtures("own_environment")
-def test_a_phase_without_text_is_told(tmp_path: Path) -> None:
+def test_phase_without_text_is_rejected(tmp_path: Path) -> None:
     text = in_order(pieces(DOCUMENTS[:1]), 17, tmp_path)
     with pytest.raises(TokbenchError, match=r"leave the (first|second) phase without text"):
         pack_phases(text, 256, tmp_path / "packed", second_phase=0.2, tokenizer=MAKER, sequence_length=32, seed=17)
@@ -265,7 +265,7 @@ def test_processes_share_every_batch(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("own_environment")
-def test_models_start_alike_where_they_are() -> None:
+def test_shared_layers_and_tokens_have_equal_initial_weights() -> None:
     """Layers, and the rows of tokens that two vocabularies share, whatever their places; else the library's law."""
     import torch
     from llmfoundry.models.mpt import MPTConfig, MPTForCausalLM

@@ -161,7 +161,7 @@ def test_one_that_has_trained_is_no_part_of_a_launch(trained: Path) -> None:
     assert not [name for name in ("WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK") if name in os.environ]
 
 
-def test_what_another_has_made_meanwhile_is_not_made_again(
+def test_model_made_by_a_concurrent_process_is_not_trained_again(
     trained: Path, packed: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(train, "exclusive", lambda folder: nullcontext(True))
@@ -276,7 +276,7 @@ def test_sequences_of_another_length_are_rejected(packed: Path, tokenizer: Path,
         pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
 
 
-def test_fused_attention_trains_alike(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_fused_attention_trains_the_same_weights(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
     options = SMALL.model_copy(update={"attn_impl": "sdpa"})
     pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
     losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (tmp_path / "model", trained)]

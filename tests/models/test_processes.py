@@ -48,7 +48,7 @@ def shell(tmp_path: Path, *scripts: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("_silent_libraries")
-def test_what_the_first_says_is_passed_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_the_first_process_is_passed_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run_together(shell(tmp_path, 'echo "rank $RANK of $WORLD_SIZE"; echo more >&2', "echo other"), 2) == 0
     assert capfd.readouterr().err == "rank 0 of 2\nmore\n"
 
@@ -111,7 +111,7 @@ def test_a_process_that_lost_another_is_not_the_first_that_failed(
 
 
 @pytest.mark.usefixtures("_silent_libraries")
-def test_none_outlives_whoever_started_it(tmp_path: Path) -> None:
+def test_worker_processes_end_with_their_parent(tmp_path: Path) -> None:
     """Whether that was asked to end or killed."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         note = tmp_path / f"{number.name}"
@@ -160,7 +160,7 @@ def test_where_a_model_is_trained_is_no_part_of_its_recipe(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("_silent_libraries")
-def test_what_is_wrong_is_told_before_any_process_starts(
+def test_mistakes_are_reported_before_processes_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packed = packed_documents(tmp_path / "packed")
@@ -184,7 +184,7 @@ def test_what_is_wrong_is_told_before_any_process_starts(
 
 @pytest.mark.usefixtures("_silent_libraries")
 @pytest.mark.parametrize(("waited", "made", "starts"), [(True, False, 1), (False, True, 1), (True, True, 0)])
-def test_what_another_has_not_made_is_trained(
+def test_model_is_trained_if_a_concurrent_process_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: bool, made: bool, starts: int
 ) -> None:
     """Where another process was waited for, and failed, this one trains."""
@@ -233,7 +233,7 @@ def test_srun_starts_torchrun_on_each_node(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("_silent_libraries")
-def test_jobs_ask_for_what_recipes_say() -> None:
+def test_pretraining_jobs_request_the_resources_of_recipes() -> None:
     resources = {"nodes": 4, "processes_per_node": 8}
     models = {"one": "mpt_1_3b", "many": {"preset": "mpt_1_3b", "resources": resources}, "cpu": {"preset": "tiny"}}
     models["told"] = {"preset": "tiny", "resources": {"mem_mb": 700, "runtime": 12, "processes_per_node": 2}}

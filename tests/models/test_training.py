@@ -97,7 +97,7 @@ def test_speed_is_the_median_of_ten_stretches() -> None:
     assert speed([(100 * batch, at) for batch, at in enumerate(seconds)]) == pytest.approx(55)
 
 
-def test_a_pace_goes_on_from_its_checkpoint_without_what_is_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_throughput_log_resumes_and_excludes_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps that were lost count for nothing, nor does the time between; a long training has marks of some steps."""
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
@@ -141,7 +141,7 @@ def test_joules_of_all_starts(tmp_path: Path) -> None:
     assert read_samples(file) == (None, 1.0, 1)
 
 
-def test_what_gauges_told_is_forgotten(tmp_path: Path) -> None:
+def test_resource_samples_of_earlier_trainings_are_removed(tmp_path: Path) -> None:
     for _ in range(2):
         remove_samples(tmp_path)
         with metered(tmp_path / GAUGES / "0.csv", on_gpu=False):
@@ -149,7 +149,7 @@ def test_what_gauges_told_is_forgotten(tmp_path: Path) -> None:
         assert read_samples(tmp_path / GAUGES / "0.csv")[2] == 1, "of the last training alone"
 
 
-def test_peaks_are_those_of_whole_devices() -> None:
+def test_peak_memory_is_that_of_the_device() -> None:
     known = {"NVIDIA A100-SXM4-80GB": 312.0, "NVIDIA A100 80GB PCIe": 312.0, "NVIDIA H200": 989.4}
     known["NVIDIA H100 80GB HBM3"] = 989.4
     assert {name: peak_of(name) for name in known} == known
@@ -178,7 +178,7 @@ def test_a_gpu_is_found_by_its_uuid(
     assert read_samples(tmp_path / "0.csv") == (joules, joules and 1.0, 1)
 
 
-def test_what_a_training_took(tmp_path: Path) -> None:
+def test_training_cost_sums_devices(tmp_path: Path) -> None:
     """On two A100: the peak is that of both, joules are summed, and the most memory is that of any."""
     marks = [(100 * batch, 0.5 * batch) for batch in range(121)]
     for rank, line in enumerate(("30.0,1073741824", "40.0,2147483648")):
@@ -227,7 +227,7 @@ def test_what_a_training_took(tmp_path: Path) -> None:
         list(trainings(tmp_path))
 
 
-def test_models_of_every_kind_are_told(tmp_path: Path) -> None:
+def test_trainings_table_lists_models_of_every_kind(tmp_path: Path) -> None:
     """N-grams are counted and not trained; a joint vocabulary is named once."""
     kept = {
         "translation_models/t/pairs/en/de/bpe/unigram/400": {},

@@ -63,7 +63,7 @@ def trained(prepared: Path, folder: Path, options: TranslationOptions = TINY, jo
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60), st.integers(30, 80))
-def test_batches_hold_every_pair_once_within_their_tokens(lengths: list[tuple[int, int]], most: int) -> None:
+def test_batches_contain_every_pair_once_within_the_token_limit(lengths: list[tuple[int, int]], most: int) -> None:
     from tokbench.models.translation.model import batches
 
     source, target = np.array(lengths, np.int64).T
@@ -82,7 +82,7 @@ def test_the_rate_rises_linearly_and_falls_with_the_root() -> None:
 
 
 @pytest.mark.parametrize("joint", [False, True])
-def test_the_papers_model_has_the_parameters_that_are_told(joint: bool) -> None:
+def test_model_of_the_paper_has_the_stated_parameters(joint: bool) -> None:
     import torch
 
     from tokbench.models.translation.model import build as build_model
@@ -94,7 +94,7 @@ def test_the_papers_model_has_the_parameters_that_are_told(joint: bool) -> None:
     assert learnt == model.num_parameters(only_trainable=True) == translation_parameters(paper, 8192, 8100, joint=joint)
 
 
-def test_weights_gradients_and_moments_are_held_in_training() -> None:
+def test_training_memory_counts_weights_gradients_and_moments() -> None:
     held, learnt = (
         [count(PRESETS["transformer_iwslt"], 8192, 8100, joint=joint) for joint in (False, True)]
         for count in (translation_training_memory, translation_parameters)
@@ -120,7 +120,7 @@ def test_arithmetic_is_that_of_the_model() -> None:
     assert 3 * counted.get_total_flops() == pytest.approx(translation_training_flops(options, source, target, 270))
 
 
-def test_what_is_encoded_is_decoded(prepared: Path) -> None:
+def test_translation_encoding_round_trips(prepared: Path) -> None:
     from tokbench.models.translation.model import decoded, encoded
 
     tokenizer = Tokenizer.load(prepared / "de")
@@ -185,7 +185,7 @@ def test_a_killed_training_ends_with_the_same_bits(
     assert json.loads((killed / "manifest.json").read_text())["settings"]["effort"]["starts"] == 3
 
 
-def test_what_another_has_made_meanwhile_stands(
+def test_translation_model_made_by_a_concurrent_process_is_kept(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that has waited does not train again: what rests on the model would be older than it."""
@@ -324,7 +324,7 @@ def test_the_workflow_asks_for_every_model_on_every_test() -> None:
     assert asked.memory(wildcards, given, 2) == 2 * asked.memory(wildcards, given, 1)
 
 
-def test_a_side_may_be_cut_by_a_tokenizer_made_elsewhere() -> None:
+def test_either_side_may_use_an_external_tokenizer() -> None:
     """It has its own size, whatever that of the other side; where both were made elsewhere, so is their path."""
     pairs = ["given", {"source": "bpe", "target": "given"}, {"source": "given", "target": "bpe"}]
     values = CONFIGURED | {
@@ -352,7 +352,7 @@ def test_a_side_may_be_cut_by_a_tokenizer_made_elsewhere() -> None:
         ({"sizes": [500]}, "translations.0.sizes: 'bpe' is not built at 500"),
     ],
 )
-def test_mistakes_in_translations_are_told(changed: dict[str, Any], told: str) -> None:
+def test_mistakes_in_translations_are_errors(changed: dict[str, Any], told: str) -> None:
     values = CONFIGURED | {"translations": [CONFIGURED["translations"][0] | changed]}
     with pytest.raises(TokbenchError, match=re.escape(told)):
         validate(values, "here")

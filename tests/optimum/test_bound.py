@@ -188,7 +188,7 @@ def test_relief_is_its_twin(words: dict[bytes, int], numbers: list[int], scale: 
 
 @given(WORDS, st.randoms(use_true_random=False), THREADS)
 @settings(max_examples=60, deadline=None)
-def test_exchanges_tell_what_single_tokens_save(
+def test_local_search_computes_the_saving_of_single_tokens(
     words: dict[bytes, int], random: "np.random.Generator", threads: int
 ) -> None:
     graph = graph_of(counts_of(words), 256 + 100)

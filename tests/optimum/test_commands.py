@@ -81,7 +81,7 @@ def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
     assert (found.reason or "").startswith(reason)
 
 
-def test_a_gap_is_told_where_the_bound_holds_for_what_is_measured() -> None:
+def test_gap_is_reported_only_for_comparable_vocabularies() -> None:
     """It is proven for so many tokens longer than a byte as a size leaves beside all bytes."""
     plain, pairs = (Tokenizer(Vocabulary((*BYTES, *more)), "none", "greedy") for more in ((), (b"ab", b"cd")))
     assert [gap_of(150.0, size, pairs, LowerBound(100)).value for size in (257, 258, 300)] == [None, 0.5, 0.5]

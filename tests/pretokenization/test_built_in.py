@@ -93,7 +93,7 @@ def test_long_texts_of_letters_of_two_bytes(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", KERNEL_SCHEMES)
-def test_boundaries_do_not_depend_on_what_precedes(scheme: str) -> None:
+def test_boundaries_do_not_depend_on_earlier_text(scheme: str) -> None:
     text = b"  It's\xa0 1984,\n\n they'd  say: 'll \xc2\xa0\xe3\x80\x80x " * 4
     bounds = schemes[scheme].function(text).tolist()
     for index, start in enumerate(bounds[:-1]):
@@ -238,7 +238,7 @@ WRONG: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("setting", "said"), WRONG)
-def test_mistakes_are_told_in_one_line(setting: Any, said: str) -> None:
+def test_mistakes_in_settings_are_one_line_errors(setting: Any, said: str) -> None:
     with pytest.raises(TokbenchError, match=re.escape(said)) as raised:
         pretokenization_of(setting)
     assert "\n" not in str(raised.value)
@@ -249,7 +249,7 @@ def test_steps_are_fingerprinted() -> None:
     assert names == {"sequence", "built_in", "digits"}
 
 
-def test_values_are_what_they_are_made_of() -> None:
+def test_equal_settings_give_equal_pretokenizations() -> None:
     assert isinstance(pretokenization_of("gpt2"), Pretokenization)
     assert pretokenization_of("gpt2").splits == (schemes["gpt2"].pattern,)
     assert pretokenization_of("none").splits == ()

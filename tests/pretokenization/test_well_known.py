@@ -165,7 +165,7 @@ TEXT = st.one_of(
 
 
 @pytest.mark.parametrize("name", ["gpt2", "metaspace", "scripts", "digits", *NAMES])
-def test_the_tokenizers_library_cuts_alike(name: str) -> None:
+def test_boundaries_equal_those_of_the_tokenizers_library(name: str) -> None:
     pytest.importorskip("tokenizers")
     scheme = pretokenization_of(name)
     splits = splits_of(scheme)
@@ -223,7 +223,7 @@ def test_deepseek_cuts_step_by_step(text: str, steps: str, together: str) -> Non
 
 
 @pytest.mark.parametrize("setting", [GROUPED, by(r"\p{L}+|\p{N}{1,2}"), "deepseek_v3", "metaspace"])
-def test_folders_hold_their_options(setting: Any, tmp_path: Path) -> None:
+def test_folders_keep_the_options_of_the_pretokenization(setting: Any, tmp_path: Path) -> None:
     counts = count_pretokens([*TOPICS, ODD], setting)
     made = Tokenizer(build(counts, 500, BpeOptions()), setting, "merge", name="mine")
     made.save(tmp_path)
@@ -267,7 +267,9 @@ def test_options_are_under_the_checksum(tmp_path: Path) -> None:
         (GROUPED, None),
     ],
 )
-def test_what_the_tokenizers_library_cannot_do_is_said(setting: Any, reason: str | None, tmp_path: Path) -> None:
+def test_export_names_the_reason_if_the_tokenizers_library_differs(
+    setting: Any, reason: str | None, tmp_path: Path
+) -> None:
     pytest.importorskip("tokenizers")
     counts = count_pretokens(TOPICS, setting)
     told = why_not(pretokenization_of(setting), counts)
@@ -296,7 +298,7 @@ def test_the_engine_is_imported_where_it_is_called() -> None:
     assert told.split() == ["False"] * len(scanned) + ["True"]
 
 
-def test_the_whole_way(tokbench: Tokbench, tmp_path: Path) -> None:
+def test_options_from_yaml_and_json_work_from_counting_to_measuring(tokbench: Tokbench, tmp_path: Path) -> None:
     """Counted, built, encoded and measured with options given as YAML; the same from JSON."""
     text = tmp_path / "text.txt"
     text.write_bytes(b"\n".join([*TOPICS, b"In 1234567 cases, 89 of 10000.", ODD]))

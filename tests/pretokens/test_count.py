@@ -233,7 +233,7 @@ def test_a_corpus_that_is_many_times_as_large_has_the_same_vocabulary(constructi
 @pytest.mark.parametrize(
     "construction", ["bpe", "bpe_trimmed", "greedtok", "greedwmc", "length_max", "ngram", "picky_bpe", "scaffold_bpe"]
 )
-def test_one_more_counts_where_a_double_would_not_tell(construction: str) -> None:
+def test_counts_above_2_53_are_compared_exactly(construction: str) -> None:
     """2^53 + 1 occurrences are more than 2^53, whichever comes first by its bytes."""
     for more, fewer in ((b"ab", b"cd"), (b"cd", b"ab")):
         counts = PretokenCounts.from_pairs([(more, 2**53 + 1), (fewer, 2**53)], "gpt2")

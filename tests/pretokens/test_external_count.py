@@ -322,7 +322,7 @@ def test_the_least_room_is_enough(tmp_path: Path) -> None:
     assert (tmp_path / "o.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
-def test_a_list_of_words_that_does_not_fit_is_told_beforehand(tmp_path: Path) -> None:
+def test_word_list_that_exceeds_memory_is_rejected_before_counting(tmp_path: Path) -> None:
     words, counts = tmp_path / "words", tmp_path / "counts"
     words.write_text(" ".join(f"word{number}" for number in range(1000)))
     counts.write_text("1\n" * 1000)

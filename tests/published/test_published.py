@@ -185,7 +185,7 @@ def test_tasks_and_models_are_those_of_the_workflow() -> None:
 # The statistics -------------------------------------------------------------------------------------------------------
 
 
-def test_what_differs_is_known(statistics: tuple[Statistic, ...]) -> None:
+def test_differing_numbers_are_the_listed_ones(statistics: tuple[Statistic, ...]) -> None:
     """Two averages and two ranks that the paper itself prints otherwise elsewhere, and a row printed twice."""
     found = {(one.where, one.statistic, one.a, one.b, one.size) for one in statistics if one.verdict == DIFFERS}
     assert found == {
@@ -249,7 +249,7 @@ def test_p_values_over_thirty_cells(statistics: tuple[Statistic, ...]) -> None:
     assert all((one.high or 0) < 2.3 * (one.low or 0) for one in found)
 
 
-def test_bounds_that_the_text_states_hold(statistics: tuple[Statistic, ...]) -> None:
+def test_bounds_in_the_text_of_the_papers_hold(statistics: tuple[Statistic, ...]) -> None:
     found = [one for one in statistics if one.relation != "="]
     assert len(found) == 17 + 24
     assert {one.verdict for one in found} == {SAME}
@@ -266,7 +266,7 @@ def test_r_squared_and_correlations(statistics: tuple[Statistic, ...]) -> None:
     assert {one.verdict for one in statistics if one.statistic in ("r_squared", "pearson_r")} == {SAME, WITHIN}
 
 
-def test_spans_hold_ours(statistics: tuple[Statistic, ...]) -> None:
+def test_recomputed_values_are_within_their_rounding_spans(statistics: tuple[Statistic, ...]) -> None:
     for one in statistics:
         if one.ours is not None and one.low is not None and one.high is not None:
             assert one.low - 1e-9 <= one.ours <= one.high + 1e-9, one
@@ -291,7 +291,7 @@ def test_verdicts(relation: str, printed: str, span: PrintedValue | None, verdic
     assert judged(row | {"relation": relation, "value": printed}, span).verdict == verdict
 
 
-def test_what_a_reviewer_asks_of_the_papers() -> None:
+def test_reanalysis_of_the_papers_finds_no_best_variant() -> None:
     """Of 18 variants none is best: PathPiece from BPE against the next five, corrected for 306 tests."""
     main, _, _, greedtok = compared()
     assert main.order[:6] == ["pathpiece_bpe", "unigram", "bpe", "bpe_greedy", "wordpiece", "sage_bpe"]

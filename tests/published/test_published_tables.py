@@ -56,7 +56,7 @@ NO_MODELS = pl.DataFrame(schema=ACCURACY), NO_TEXTS
 NOMINAL = "entropy / log(nominal vocabulary size)"
 
 
-def test_published_cells_stand_beside_the_same_cells() -> None:
+def test_published_cells_are_paired_with_the_same_cells_of_ours() -> None:
     intrinsic = measured(
         ("bpe", 40960, "minipile", "corpus_token_count", "tokens of the text", 1.5e9),
         ("bpe", 40960, "books", "corpus_token_count", "tokens of the text", 1.0e6),
@@ -88,7 +88,7 @@ def test_published_cells_stand_beside_the_same_cells() -> None:
     assert found["source"][2] == "Tokenization Is More Than Compression, Table 11"
 
 
-def test_models_of_one_tokenizer_are_told_apart_by_what_they_read(tmp_path: Path) -> None:
+def test_models_of_one_tokenizer_are_named_by_their_training_text(tmp_path: Path) -> None:
     """GreedTok's table 5: equal tokens and an equal share of the text, as the shipped experiment has them."""
     empty, other = str(tmp_path / "empty"), str(tmp_path / "other")
     for path in (empty, other):
@@ -199,7 +199,7 @@ def translated(tokenizers: str, counts: str, size: int, model: str = "iwslt", co
     return bleu + [(*of, "COMET", pair, comet + pair / 1000, None) for pair, _ in numbers]
 
 
-def test_translations_stand_beside_the_papers_cells() -> None:
+def test_translation_scores_are_paired_with_the_papers_cells() -> None:
     """By kind of vocabulary, size of each side and threshold; marks are those of the paired bootstrap."""
     rows = [
         *translated("en_de_picky_10", GOOD, 16384, comet=0.5),

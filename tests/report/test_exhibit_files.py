@@ -97,7 +97,7 @@ def test_folds_are_on_the_page_with_their_lines(page: str) -> None:
     assert page.count('<figure class="table"') == page.count("<table")
 
 
-def test_what_cannot_say_anything_is_not_drawn() -> None:
+def test_figures_without_information_are_not_drawn() -> None:
     content = whole()
     names = drawn(content)
     assert len(content.frames["bits_per_byte"]) == 8

@@ -40,7 +40,7 @@ def test_languages_are_averaged_only_when_all_are_there() -> None:
     assert overall["reason"].to_list() == [None, "no value for some languages: en"]
 
 
-def test_tables_say_what_values_leave_out() -> None:
+def test_tables_note_excluded_text_and_missing_values() -> None:
     """One note for each sentence, with the tokenizers; a missing value has its reason in its cell."""
     frame = intrinsic()
     note = "3 of 9 words are left out, because tokens change their text"
@@ -65,14 +65,14 @@ def test_tables_say_what_values_leave_out() -> None:
         ("renyi_efficiency_2.5", "Rényi efficiency"),
     ],
 )
-def test_what_papers_have_a_name_for_is_found_by_it(metric: str, term: str) -> None:
+def test_subjects_of_metrics_have_the_terms_of_papers(metric: str, term: str) -> None:
     words = {"byte_fallback": "occurrences of tokens of one byte", "fertility": "tokens / pre-tokens"}
     definition = words.get(metric, "entropy / log(nominal vocabulary size)")
     [(subject, _)] = by_subject([(metric, definition)])
     assert term.lower() in subject.title.lower()
 
 
-def test_a_gap_may_be_above_the_whole() -> None:
+def test_gaps_above_100_percent_are_shown() -> None:
     """A bound that a short search has left low is no mistake of the table."""
     wide = whole().frames["bounds"].with_columns(gap=pl.lit(2.98), unsettled=pl.lit(2.9))
     table = next(one for one in tables(altered(whole(), bounds=wide)) if one.name == "bounds-books")
@@ -130,7 +130,7 @@ def test_pairs_of_unequal_size_are_named_and_not_counted() -> None:
         assert note not in told[f"{of}-differences-{key}2048"].caption
 
 
-def test_token_ngrams_are_shown_with_what_they_cannot_say() -> None:
+def test_token_ngram_exhibits_are_shown_in_order() -> None:
     """By order and budget, by language, and what the documents tell apart by the highest order on the largest."""
     shown = {section.identifier: section.exhibits for section in sections(whole())}
     exhibits = [one for name in ("intrinsic", "statistics") for one in shown[name] if not isinstance(one, Heading)]
@@ -262,7 +262,7 @@ def test_every_triple_has_a_venn_diagram_and_counted_tokens_are_named() -> None:
     assert two.exhibits[-1].notes == ["Tokens longer than one byte are counted."]
 
 
-def test_what_is_of_vocabularies_alone_is_drawn_once() -> None:
+def test_figures_of_vocabularies_are_drawn_once_for_all_corpora() -> None:
     """Lengths of tokens are the same on every corpus; how often a text has them is not."""
     content = whole()
     rows = [
@@ -289,7 +289,7 @@ def test_content_is_checked() -> None:
         altered(whole(), accuracy=accuracy().with_columns(accuracy=pl.lit(48.8)))
 
 
-def test_what_the_manifests_of_corpora_say_is_shown(tmp_path: Path) -> None:
+def test_manifests_of_corpora_are_shown(tmp_path: Path) -> None:
     line = "3 of 40 documents of evaluation (120 bytes) are also in tokenizer, byte for byte; kept (duplicates: keep)"
     content = altered(whole(), findings={"books": [line]})
     [section] = [section for section in sections(content) if section.identifier == "experiment"]
@@ -377,7 +377,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         assert any(section.missing for section in shown[0])
 
 
-def test_what_is_not_there_is_not_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absent_parts_have_no_heading_column_or_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """No sign, no column and no heading for what no tokenizer, question or sentence here has."""
     frames = whole().frames
     alone = frames["scoreboard"].filter(size=2048)
@@ -492,7 +492,7 @@ def test_signed_rank_tests_are_shown_as_the_papers_do_it() -> None:
     assert "[a] missing: 2048/choice\\_b" in to_markdown(ranks)
 
 
-def test_sentences_say_what_is_so_here() -> None:
+def test_captions_and_reasons_follow_the_experiment() -> None:
     """A running mean only where there is one, the baseline's empty cells by their reason, models as configured."""
     frames = whole().frames
     captions = {one.name: one.caption for one in drawings(whole())}

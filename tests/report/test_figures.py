@@ -55,7 +55,7 @@ def test_a_variant_keeps_its_style_when_others_are_added() -> None:
     assert len({style.colour for style in styles(many).values()}) == len(many)
 
 
-def test_variants_are_told_apart_without_colour() -> None:
+def test_variants_differ_without_colour() -> None:
     looks = list(styles([str(index) for index in range(28)]).values())
     assert len({style.mark for style in looks[:7]}) == 7
     assert len({(style.mark, style.line) for style in looks[:14]}) == 14
@@ -97,7 +97,7 @@ def test_labels_at_the_end_of_lines_are_moved_apart() -> None:
     assert _within([2.0, 4.0, 6.0], 1.0, 0.0, 5.0) == [2.0, 4.0, 5.0]
 
 
-def test_bars_join_variants_that_are_not_told_apart() -> None:
+def test_bars_join_variants_without_a_significant_difference() -> None:
     assert cliques({"a": 1.0, "b": 2.0, "c": 3.0, "d": 9.0}, 1.0) == [["a", "b"], ["b", "c"]]
     assert cliques({"a": 1.0, "b": 2.0, "c": 3.0}, 2.0) == [["a", "b", "c"]]
     assert cliques({"a": 1.0, "b": 3.0}, 1.5) == []
@@ -113,7 +113,7 @@ def test_average_ranks_keep_their_names_on_the_page(count: int) -> None:
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-def test_differences_are_hollow_where_the_interval_holds_zero() -> None:
+def test_differences_are_hollow_if_the_interval_contains_zero() -> None:
     rows = [differences.Row("a − b", 1.0, (0.5, 1.5), "p"), differences.Row("a − c", 0.1, (-0.5, 0.7), "p")]
     figure = differences.draw(rows, "points", heading="p")
     marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
@@ -138,7 +138,7 @@ def test_differences_are_printed_with_their_intervals() -> None:
 
 
 @pytest.mark.parametrize(("higher_is_better", "mean"), [(False, 1.0), (True, -1.0)])
-def test_what_is_worse_lies_to_the_right(higher_is_better: bool, mean: float) -> None:
+def test_worse_values_are_to_the_right(higher_is_better: bool, mean: float) -> None:
     rows = [differences.Row("a", mean, (mean - 0.5, mean + 0.5)), differences.Row("b", -mean, None)]
     axes = differences.draw(rows, "points", against="bpe", higher_is_better=higher_is_better).axes[0]
     across = [axes.transData.transform((place, 0))[0] for place in (mean, 0, -mean)]
@@ -174,7 +174,7 @@ def test_the_variant_of_the_configuration_has_heavier_marks(name: str) -> None:
     assert plain != marked
 
 
-def test_every_mark_says_what_it_is() -> None:
+def test_every_mark_has_a_title() -> None:
     """Each text that a figure has to tell is a title of the page's SVG, in the group that is lit together."""
     for number, drawing in enumerate(drawings(whole())):
         figure = drawing.draw(width=SCREEN)
@@ -196,7 +196,7 @@ def test_a_file_bears_no_trace_of_the_pointer() -> None:
     assert "told" not in svg(dots.draw(values, VARIANTS, styles(VARIANTS), "bits per byte"))
 
 
-def test_no_two_colours_are_alike_in_grey_and_mark() -> None:
+def test_colours_of_equal_grey_have_different_marks() -> None:
     """In black and white, variants of one lightness still differ in their mark or line."""
     looks = list(styles([str(index) for index in range(28)]).values())
     assert len({(look.colour, look.mark, look.line) for look in looks}) == len(looks)
@@ -247,7 +247,7 @@ def renderer() -> ModuleType:
 
 
 @pytest.mark.parametrize("kept", sorted(PUBLISHED.glob("*/tidy/intrinsic.parquet")), ids=lambda path: path.parts[-3])
-def test_a_page_tells_which_vocabularies_are_smaller_than_their_size(kept: Path) -> None:
+def test_pages_name_vocabularies_smaller_than_their_size(kept: Path) -> None:
     sizes = pl.read_parquet(kept).filter(pl.col("metric") == "vocabulary_size", pl.col("value") < pl.col("size"))
     page = (kept.parents[1] / "README.md").read_text(encoding="utf-8")
     assert not [tokens for tokens in set(sizes["value"]) if f"{tokens:,.0f}" not in page]

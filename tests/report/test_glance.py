@@ -58,7 +58,7 @@ def judged(*verdicts: str, measure: str = TOKENS) -> ReportContent:
     return altered(whole(), scoreboard=board.with_columns(verdict=changed, reason=why).drop("index"))
 
 
-def test_what_is_not_tested_is_told_behind_the_page_too() -> None:
+def test_summary_counts_comparisons_that_are_not_tested() -> None:
     told = summary(judged(ALIKE, UNTESTED, WORSE))[0]
     assert "After correction, significantly worse: 1 of 3 others; no significant difference: " in told
     assert "; not tested (two trainings; significance needs three): " in told
@@ -214,7 +214,7 @@ def test_figures_of_verdicts_are_drawn_from_three_trainings(seeds: int) -> None:
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
-def test_the_page_says_what_is_not_tested(seeds: int, tmp_path: Path) -> None:
+def test_page_names_comparisons_that_are_not_tested(seeds: int, tmp_path: Path) -> None:
     content, reason = analysed(seeds), REASON.get(seeds)
     render(content, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -183,7 +183,7 @@ def test_tokens_are_shown_as_in_the_sentences(supply: Strings, tmp_path: Path) -
     assert back == [text.decode("latin-1") for text in spoken]
 
 
-def test_what_is_drawn_is_named() -> None:
+def test_box_names_tokenizers_that_it_leaves_out() -> None:
     made = Vocabulary((*BYTES, b"</script>", b"a" * 60_000))
     first = Tokenizer(made, "gpt2", "greedy", name="first")
     digits = Tokenizer(Vocabulary(BYTES), {"method": "digits", "group": 3}, "greedy", name="digits")
@@ -201,7 +201,7 @@ def test_what_is_drawn_is_named() -> None:
     assert alone == OwnText("", "Left out: digits (its pre-tokenizer digits (group 3) has no automaton).")
 
 
-def test_tokenizers_share_what_is_equal() -> None:
+def test_equal_automata_and_vocabularies_are_stored_once() -> None:
     """One automaton and one vocabulary for two segmentations of the same tokens."""
     made = Vocabulary((*BYTES, b"the"))
     box = own_text([Tokenizer(made, "gpt2", name, name=name) for name in ("greedy", "shortest_path")])

@@ -96,7 +96,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Checker, Path]
     return *rendered(whole(), folder), folder
 
 
-def test_the_whole_report(shown: tuple[str, Checker, Path]) -> None:
+def test_complete_report_is_valid(shown: tuple[str, Checker, Path]) -> None:
     page, checker, folder = shown
     text = " ".join(checker.text)
     assert all(variant in text for variant in VARIANTS)
@@ -115,7 +115,7 @@ def test_the_same_content_gives_the_same_page(shown: tuple[str, Checker, Path], 
     assert rendered(made(), tmp_path)[0] == shown[0]
 
 
-def test_figures_are_told_by_their_findings(shown: tuple[str, Checker, Path]) -> None:
+def test_labels_of_figures_state_their_findings(shown: tuple[str, Checker, Path]) -> None:
     page, _, _ = shown
     assert 'aria-label="At a vocabulary of 2,048, random needs the fewest tokens for books: 114,952' in page
     drawn = {drawing.name: drawing.says for drawing in drawings(whole())}
@@ -187,7 +187,7 @@ def test_one_size_and_two_variants(tmp_path: Path) -> None:
     assert "2 in common; three are needed" in " ".join(checker.text)
 
 
-def test_percentages_and_times_are_told_as_such(shown: tuple[str, Checker, Path]) -> None:
+def test_columns_of_percentages_are_marked(shown: tuple[str, Checker, Path]) -> None:
     """Where a number is asked of: a share stands under "(%)", and a time is in no table."""
     page, _, _ = shown
     assert re.search(r'<th [^>]*data-kind="percent"[^>]*>accuracy, tiny on offline \(%\)', page)
@@ -354,7 +354,7 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
         (["model", "suite", "size"], ["name", "", ""]),
     ],
 )
-def test_what_a_row_is_of_stays_in_view(columns: list[str], kept: list[str]) -> None:
+def test_key_columns_stay_in_view(columns: list[str], kept: list[str]) -> None:
     table = Table("t", "", pl.DataFrame({name: ["x"] for name in columns}))
     assert _shown(whole(), table, 1).names == kept
 
@@ -369,7 +369,7 @@ def test_what_a_row_is_of_stays_in_view(columns: list[str], kept: list[str]) -> 
                                                    "large on other"], "questions answered correctly"),
     ],
 )  # fmt: skip
-def test_columns_of_accuracy_are_headed_by_what_tells_them_apart(
+def test_accuracy_columns_are_headed_by_their_differences(
     models: tuple[str, ...], suites: tuple[str, ...], headings: list[str], said: str
 ) -> None:
     board = whole().frames["scoreboard"]

@@ -20,7 +20,7 @@ from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 
-def test_what_has_fewer_tokens_is_nowhere_the_best() -> None:
+def test_undersized_vocabularies_are_never_the_best() -> None:
     """Neither bold in a table nor named by a figure, where it would be the first at every number."""
     board, _, _ = drawn()
     small = (pl.col("variant") == "bpe") & (pl.col("size") == 400)
@@ -170,7 +170,7 @@ def test_every_cell_is_empty_for_one_reason_and_has_one_of_three_signs() -> None
                 assert f"{sign} (" in markdown or f"{sign} [" in markdown
 
 
-def test_columns_of_models_that_the_configuration_does_not_name_stand_by_name() -> None:
+def test_columns_of_unconfigured_models_are_sorted_by_name() -> None:
     """Not in an order that differs from run to run; those that it names come first, in its order."""
     content = whole()
     bits = content.frames["scoreboard"].filter(pl.col("model").is_not_null())
@@ -194,7 +194,7 @@ def test_families_state_the_better_ends_of_their_measurements() -> None:
     assert told[6:] == ["True", "True", "False", "False", "False", "True"]
 
 
-def test_what_order_decides_has_no_better_end() -> None:
+def test_undertrained_tokens_have_no_better_direction() -> None:
     """Of tokens that a model never met all are equally rare, so that their ids decide which count as rarest."""
     assert better.direction("undertrained_tokens") is None
 
@@ -213,7 +213,7 @@ SHARE = "occurrences of tokens of one byte / tokens of the text"
 OF_BYTES = "occurrences of tokens of one byte / bytes of the text"
 
 
-def test_shares_of_a_texts_tokens_are_not_ranked_where_these_are_not_as_many() -> None:
+def test_token_shares_are_not_ranked_if_token_counts_differ() -> None:
     """More tokens make a smaller share of the same bytes; as a share of the text's bytes they are compared."""
     rows = [
         (variant, 400, "books", "", "byte_fallback", definition, value, n, None)
@@ -231,7 +231,7 @@ def test_shares_of_a_texts_tokens_are_not_ranked_where_these_are_not_as_many() -
     assert [(line.row["definition"], line.ahead) for line in part.lines] == [(OF_BYTES, "a")]
 
 
-def test_bounds_stand_beneath_the_gaps_and_no_measure_stands_twice() -> None:
+def test_bounds_follow_the_gaps_and_measures_appear_once() -> None:
     """Folded, without a corpus that the caption has and languages that there are none of."""
     rows = [
         (variant, 1024, "books", "", metric, definition, 0.5, 9, None)

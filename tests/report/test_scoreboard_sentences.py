@@ -20,7 +20,7 @@ from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 
-def test_what_is_smaller_than_its_size_is_named() -> None:
+def test_undersized_vocabularies_are_named() -> None:
     sizes = [("bpe", 300, 300.0), ("bpe", 400, 333.0), ("unigram", 400, 399.0), ("sage", 400, 400.0)]
     rows = [(variant, size, "books", "", "vocabulary_size", "", tokens, 1, None) for variant, size, tokens in sizes]
     content = altered(whole(), intrinsic=pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row"))
@@ -101,7 +101,7 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
             assert printed == f"{value:.{len(printed.partition('.')[2])}f}", sentence
 
 
-def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
+def test_fewest_tokens_and_bits_are_of_one_size() -> None:
     """A larger vocabulary would need fewer of both."""
     board, _, _ = drawn()
     large = pl.lit(9000, pl.Int64)
@@ -194,7 +194,7 @@ def said_of(pretokenizer: str) -> str:
     return f"Among tokenizers with the pre-tokenizer {pretokenizer}, at a vocabulary of 400, "
 
 
-def test_the_best_of_all_is_set_beside_the_baseline_with_both_pretokenizers() -> None:
+def test_best_of_all_is_compared_with_the_baseline_naming_both_pretokenizers() -> None:
     """With the difference, its interval and its verdict; the variant of the other pre-tokenizer is nowhere the best."""
     board = drawn_apart()
     sage = (pl.col("variant") == "sage") & (pl.col("measure") == "tokens")

@@ -77,7 +77,7 @@ def test_the_best_is_bold_and_a_reference_never() -> None:
     assert [row[0].best for row in layout(tied).rows] == [True, True, False]
 
 
-def test_latex_is_escaped_and_whole() -> None:
+def test_latex_is_escaped_and_complete() -> None:
     text = to_latex(small(reference_rows=frozenset([1])))
     assert r"a\_b \& 5 \% & 51.0 & 2.6$\times$10\textsuperscript{-6} \\" in text
     assert r"c & \textbf{51.4} & --\textsuperscript{a} \\" in text
@@ -116,7 +116,7 @@ def test_numbers_of_several_measures_have_digits_of_their_own() -> None:
     assert [row[0].text for row in shape.rows] == ["433,023,509", "1.688", "48.80"]
 
 
-def test_markdown_and_csv_tell_why_a_cell_is_empty() -> None:
+def test_markdown_and_csv_have_reasons_of_empty_cells() -> None:
     markdown = to_markdown(small(notes=["n | m"]))
     assert "| c | 51.4 | – [a] |" in markdown
     assert "[a] no cell in common" in markdown
@@ -283,7 +283,7 @@ def test_accuracies_below_the_best_are_marked() -> None:
     assert accuracy_marks(level, {("t", pair("x", "y")): (NO_DIFFERENCE, None)}) == ({}, [])
 
 
-def test_measures_stand_beside_those_that_are_drawn() -> None:
+def test_correlation_table_has_the_measures_of_the_figure() -> None:
     content = whole()
     table = next(table for table in tables(content) if table.name == "metric-correlations")
     rows = {row["metric"]: (place, row) for place, row in enumerate(table.frame.iter_rows(named=True))}
@@ -302,7 +302,7 @@ def test_measures_stand_beside_those_that_are_drawn() -> None:
     assert table.reasons[place, "corpus_token_count"] == "0 in common; three are needed"
 
 
-def test_correlations_are_of_what_is_compared_each_with_its_interval_and_n(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_correlations_of_comparable_tokenizers_have_interval_and_n(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fertility is over pre-tokens of two schemes; of one measure three tokenizers have a value."""
     measured = intrinsic()
     place = pl.col("variant").replace_strict(VARIANTS, range(4), return_dtype=pl.Int64)

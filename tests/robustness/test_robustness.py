@@ -68,7 +68,7 @@ def test_forms_of_a_word(kind: str, word: str, forms: set[str]) -> None:
     assert {changed(word, kind, seed) for seed in range(60)} == forms
 
 
-def test_other_kinds_draw_from_what_they_say() -> None:
+def test_random_perturbations_draw_from_their_documented_sets() -> None:
     inserted = {changed("ab", "insert", seed) for seed in range(200)}
     assert all(len(form) == 3 and form[0] == "a" and "b" in form for form in inserted)
     assert len(inserted) > 30

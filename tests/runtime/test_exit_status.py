@@ -75,7 +75,7 @@ def test_the_traceback_is_shown_when_asked_for(fails: Any, monkeypatch: pytest.M
     assert outcome.stderr.splitlines()[-1].startswith("tokbench: a bug in Tokbench (KeyError: 'x' in ")
 
 
-def test_whoever_reads_may_go() -> None:
+def test_closed_output_pipe_is_silent() -> None:
     """Standard output is a pipe that nobody reads: nothing is said, neither now nor when the interpreter ends."""
     end, start = os.pipe()
     os.close(end)
@@ -125,7 +125,7 @@ def test_no_shortage(code: str) -> None:
     assert shortage_in(raised(code)) is None
 
 
-def test_what_is_resident_is_told_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resident_memory_is_reported_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the most that has been, which systems tell in other units."""
     now = memory_limit.resident()
 
@@ -159,7 +159,7 @@ def test_a_pattern_without_room_is_not_rejected() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_line_says_what_was_wanted(tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_error_line_names_the_task_and_remedy(tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch) -> None:
     def build() -> None:
         exit_status.describe_task("try", "use fewer --threads")
         np.empty(1 << 40, np.float64)

@@ -79,7 +79,7 @@ def test_merge_is_leftmost_first() -> None:
 
 
 @given(PAIRS, st.lists(TEXTS, max_size=3))
-def test_whole_or_merge_equals_twin(pairs: list[tuple[int, int]], texts: list[bytes]) -> None:
+def test_whole_or_merge_equals_reference(pairs: list[tuple[int, int]], texts: list[bytes]) -> None:
     grown = by_merges(pairs)
     vocabulary = Vocabulary(tuple(dict.fromkeys([*grown.tokens, b"bababab"])), merges=grown.merges)
     merges = [tuple(row) for row in vocabulary.merges.tolist()]
@@ -98,7 +98,7 @@ def test_ranked_equals_twin(tokens: list[bytes], texts: list[bytes]) -> None:
     assert cut(make("ranked", vocabulary), *texts) == [ranked_twin.ranked(text, ids) for text in texts]
 
 
-def test_ranked_joins_one_rank_from_the_left_whatever_its_parts() -> None:
+def test_ranked_joins_equal_ranks_from_the_left() -> None:
     """``abc`` is made of ``ab`` and ``c`` and of ``a`` and ``bc``, and neither way comes before the other."""
     vocabulary = Vocabulary((*BYTES, b"ab", b"abc", b"bc", b"cabc"))
     assert cut(make("ranked", vocabulary), b"abcabc", b"cabc", b"xcabc") == [[257, 257], [259], [120, 259]]
@@ -109,7 +109,7 @@ def test_ranked_takes_long_runs() -> None:
     assert cut(make("ranked", vocabulary), b"a" * 1_000_005) == [[260] * 31_250 + [257, 97]]
 
 
-def test_what_no_join_makes_is_taken_whole_only() -> None:
+def test_ranked_token_without_merges_matches_complete_pretokens_only() -> None:
     vocabulary = Vocabulary((*BYTES, b"abc"))
     assert cut(make("ranked", vocabulary), b"abc", b"abca") == [[256], [*b"abca"]]
 
@@ -243,7 +243,7 @@ METHODS = [
 
 
 @pytest.mark.parametrize(("name", "options"), METHODS)
-def test_prose_comes_back_whole_from_any_batch_and_thread(
+def test_prose_round_trips_for_any_batch_and_threads(
     prose: PretokenCounts, rich: Vocabulary, name: str, options: dict[str, object]
 ) -> None:
     segmenter = make(name, rich, **options)
@@ -293,7 +293,7 @@ FORMS = Vocabulary(BYTES * 2, continuation=np.arange(512) >= 256)
         ("longest_prefix", Vocabulary(BYTES, continuation=np.zeros(256, np.bool_)), "lack their continuation form"),
     ],
 )
-def test_mistakes_are_told_in_one_line(name: str, vocabulary: Vocabulary, said: str) -> None:
+def test_mistakes_in_segmentations_are_one_line_errors(name: str, vocabulary: Vocabulary, said: str) -> None:
     with pytest.raises(TokbenchError, match=said) as caught:
         make(name, vocabulary)
     assert "\n" not in str(caught.value)

@@ -88,7 +88,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_jobs_in_trouble_are_told_of_and_helped(trouble: Run, remote: Run, local: Run, folder: Path) -> None:
+def test_cancelled_and_waiting_jobs_are_reported(trouble: Run, remote: Run, local: Run, folder: Path) -> None:
     """One is cancelled, and one that would wait for ever is let go."""
     trouble.until((folder / "trouble" / "started").exists)
     said_by("scancel", *job_of("cancelled"))
@@ -128,7 +128,7 @@ def test_a_killed_run_is_taken_up_as_the_manual_says(slurm: Cluster, remote: Run
     assert max(int(one["mem"].removesuffix("M")) for one in asked) <= 8000
 
 
-def test_what_the_cluster_did_is_told_in_a_line_each(slurm: Cluster, trouble: Run, folder: Path) -> None:
+def test_reasons_of_the_cluster_are_one_line_each(slurm: Cluster, trouble: Run, folder: Path) -> None:
     printed = trouble.ended(1)
     told = [re.sub(r" \(job \d+\)", "", line[10:]) for line in printed.splitlines() if line[10:15] == "slurm"]
     again = "is tried again (mem_mb {}, cores 1, runtime {}, partition cpu)"

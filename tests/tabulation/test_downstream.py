@@ -112,7 +112,7 @@ def test_nothing_gives_empty_tables_and_old_results_are_rejected(tmp_path: Path)
         list(Results([tmp_path / "old.json"]))
 
 
-def test_what_one_segmentation_loses_is_told_of_suites_that_ask(tmp_path: Path) -> None:
+def test_segmentation_loss_is_tabulated_for_suites_that_request_it(tmp_path: Path) -> None:
     estimate = {"bits_per_byte": 0.25, "low": 0.125, "high": 0.5, "samples": 16, "documents": 2, "bytes": 200}
     asked = result(tmp_path, "new", one_segmentation=estimate)
     nothing = [result(tmp_path, "old"), result(tmp_path, "empty", one_segmentation=None)]
@@ -234,7 +234,7 @@ def documents(sizes: list[int]) -> list[Document]:
     return [Document(10 + 3 * place, "", b"a" * size) for place, size in enumerate(sizes)]
 
 
-def test_few_documents_stand_alone() -> None:
+def test_few_documents_are_not_grouped() -> None:
     found, texts = tokens_by_document(Letters(), documents([3, 0, 5]))
     assert found == {"document": [10, 13, 16], "documents": [1, 1, 1], "bytes": [3, 0, 5], "tokens": [6, 0, 10]}
     assert texts == [b"aaa", b"aaaaa"]

@@ -118,7 +118,7 @@ def configured(**variants: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_mistakes_are_told_before_any_work(variant: dict[str, Any], pieces: list[str]) -> None:
+def test_mistakes_are_reported_before_any_work(variant: dict[str, Any], pieces: list[str]) -> None:
     with pytest.raises(TokbenchError) as raised:
         validate(configured(x=variant), "trial.yaml")
     assert all(piece in str(raised.value) for piece in pieces)
@@ -181,7 +181,7 @@ def test_runs_take_it_at_its_own_size() -> None:
         validate(values | {"runs": [values["runs"][0] | {"sizes": [400]}]}, "trial.yaml")
 
 
-def test_what_rules_ask(tmp_path: Path) -> None:
+def test_rules_have_files_of_external_tokenizers_as_inputs(tmp_path: Path) -> None:
     """Files are inputs one by one, so that another file in a folder reruns nothing; the hub's are fetched."""
     for name in ("merges.txt", "vocab.json", "weights.bin", "exported/tokenizer.tiktoken", "exported/tiktoken.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -297,7 +297,7 @@ def test_a_native_one_is_measured_as_if_it_were_counted(
     assert "pass --counts or --documents" in tokbench("measure", tmp_path / "own").message
 
 
-def test_what_is_not_given_back_is_counted_beside_measurements(
+def test_measurements_count_text_that_is_not_restored(
     native: Tokenizer, pieces: Tokenizer, tmp_path: Path, shard: Path, tokbench: Tokbench
 ) -> None:
     for tokenizer in (native, pieces):
@@ -456,7 +456,7 @@ def test_every_number_is_marked(content: ReportContent) -> None:
     assert Elsewhere(altered(whole(), imported=None)).noted(section) is section
 
 
-def test_the_summary_leaves_out_what_is_lossy(content: ReportContent) -> None:
+def test_summary_names_lossy_tokenizers(content: ReportContent) -> None:
     assert Elsewhere(content).lossy == {"sage"}
     assert any("because they lose text: sage" in line for line in summary(content))
 

@@ -95,7 +95,9 @@ def model(torch: ModuleType, pieces: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_sequences_are_what_the_library_gives(pieces: Path, shard: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+def test_packed_sequences_have_the_ids_of_the_library(
+    pieces: Path, shard: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
     line = ["pack", pieces, "--sequence-length", 16, shard, "-o", tmp_path / "packed", "--seed", 3]
     assert tokbench(*line).status == 0
     tokenizer = Tokenizer.load(pieces)
@@ -191,7 +193,7 @@ def test_a_translation_model_over_it_and_another(pieces: Path, tmp_path: Path, t
         assert set(table["tokenizers"]) == {"pieces"}, name
 
 
-def test_what_loses_text_is_not_compared(tmp_path: Path) -> None:
+def test_lossy_tokenizers_are_not_compared(tmp_path: Path) -> None:
     documents = bits_by_seed().filter(seed=0).drop("seed")
     lossy = (pl.col("variant") == documents["variant"][0]) & (pl.col("document") == 1)
     documents.with_columns(bytes_lost=lossy.cast(pl.Int64)).write_parquet(tmp_path / "document_bits.parquet")
@@ -211,7 +213,7 @@ def folder(root: Path, model: str, size: str, manifest: Any) -> Path:
     return made
 
 
-def test_what_manifests_tell_of_what_was_read(tmp_path: Path) -> None:
+def test_training_text_is_tabulated_from_manifests(tmp_path: Path) -> None:
     by_phase = READ | {"first": READ, "second": READ}
     found = [
         folder(tmp_path, "n", "1024", {"loss": float("nan"), "settings": {"read": by_phase}}),
@@ -241,7 +243,7 @@ def test_a_number_of_another_type_is_named(tmp_path: Path) -> None:
             trained_on_table([wrong], {})
 
 
-def test_stands_folded_among_the_models() -> None:
+def test_training_text_is_folded_in_the_models_section() -> None:
     rows = {"variant": "bpe", "size": 512, "model": "tiny", "documents": 62, "text_bytes": None, "tokens": 81920}
     rows |= {"sequences": 320, "batches": 40, "petaflop": 0.000147}
     content = altered(whole(), trained_on=pl.DataFrame([rows], TRAINED_ON.schema))
@@ -315,7 +317,7 @@ def test_a_row_for_each_checkpoint_and_the_model_itself(convergence_folder: Path
     assert convergence_table([], downstream, models, {}).is_empty()
 
 
-def test_the_report_draws_what_there_is(convergence_folder: Path) -> None:
+def test_report_draws_convergence_if_it_was_measured(convergence_folder: Path) -> None:
     found = (
         sorted(convergence_folder.glob(pattern))
         for pattern in ("convergence/**/s.json", "downstream/**/s.json", "models/*/*/*")

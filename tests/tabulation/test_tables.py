@@ -68,7 +68,7 @@ RIGHT = pl.DataFrame({"model": ["m"], "size": [1], "share": [0.5]})
         (RIGHT.to_dicts(), "list, not a polars frame"),
     ],
 )
-def test_what_a_maker_gives_is_held_to_the_declaration(frame: Any, fault: str, tmp_path: Path) -> None:
+def test_frames_that_differ_from_the_declaration_are_rejected(frame: Any, fault: str, tmp_path: Path) -> None:
     table = made(frame)
     with pytest.raises(TokbenchError) as told:
         write_tables(make_tables([table], None), tmp_path / "statistics", "statistics")
@@ -104,7 +104,7 @@ def test_makers_take_each_others_tables_and_are_called_once() -> None:
         make_tables([of("a", "b"), of("b")], SimpleNamespace(b=1))
 
 
-def test_mistakes_in_a_declaration_are_told_at_once() -> None:
+def test_mistakes_in_a_declaration_are_errors() -> None:
     column = Column("n", pl.Int64, "a number")
     for columns, place, fault in (
         ((column,), Print("statistics", "Caption.", ("m",)), "'m' is not a column (n)"),
@@ -140,7 +140,7 @@ def test_no_file_of_a_table_or_figure_has_a_name_that_is_too_long() -> None:
     assert max(len(behind), len(against)) + len("-column.png") <= 255
 
 
-def test_all_makers_are_given_what_they_take() -> None:
+def test_inputs_of_all_makers_exist() -> None:
     for tables, material in (
         (tables_of("tabulate"), "tabulation.results.Gathered"),
         (tables_of("analyse"), "statistics.inputs.StatisticsInputs"),
@@ -151,7 +151,7 @@ def test_all_makers_are_given_what_they_take() -> None:
         assert {taken for table in tables for taken in table.takes} <= known
 
 
-def test_what_takes_a_table_of_models_is_one() -> None:
+def test_tables_made_from_tables_of_models_are_tables_of_models() -> None:
     """Else a reader of an experiment without them would not be told why it is missing; the scoreboard, paired
     comparisons and what is published have rows without them, too."""
     every = tables_of("tabulate", "analyse")

@@ -221,7 +221,7 @@ def test_the_most_frequent_pretokens_alone_are_compared_where_there_are_many(
 
 
 @pytest.mark.usefixtures("_transformers")
-def test_what_differs_is_told_wherever_it_is_compared(vocabularies: dict[str, Vocabulary], tmp_path: Path) -> None:
+def test_export_compares_special_tokens_and_rare_pretokens(vocabularies: dict[str, Vocabulary], tmp_path: Path) -> None:
     """The spelling of a special token is one id to Hugging Face and text to ours."""
     ours = Tokenizer(vocabularies["merge"], "none", "merge")
     counts = PretokenCounts.from_pairs([*((b"a" * length, 9) for length in range(1, 1500)), (END_OF_TEXT.encode(), 1)])
@@ -316,7 +316,7 @@ def test_no_folder_can_be_where_a_file_is(merging: Tokenizer, tmp_path: Path) ->
     assert names(tmp_path) == ["file"]
 
 
-def test_what_was_saved_stays_where_the_next_cannot_be(
+def test_failed_save_keeps_the_saved_folder(
     merging: Tokenizer, likely: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     likely.save(tmp_path)
@@ -344,7 +344,7 @@ def test_another_tokenizers_configuration_stays(written: str, merging: Tokenizer
     assert names(tmp_path) == ["tokenizer_config.json"]
 
 
-def test_what_was_built_and_what_is_saved_are_the_same(
+def test_saved_tokenizer_equals_the_built_one(
     counts: PretokenCounts, likely: Tokenizer, tmp_path: Path, tokbench: Tokbench
 ) -> None:
     counts.write(tmp_path / "counts.parquet")
@@ -371,7 +371,9 @@ def test_what_was_built_and_what_is_saved_are_the_same(
     assert Tokenizer.load(built).name == "built"
 
 
-def test_auto_tokenizer_opens_what_was_saved(counts: PretokenCounts, likely: Tokenizer, tmp_path: Path) -> None:
+def test_auto_tokenizer_opens_the_last_saved_tokenizer(
+    counts: PretokenCounts, likely: Tokenizer, tmp_path: Path
+) -> None:
     """After another tokenizer was saved there by transformers, with ids of its own for special tokens."""
     transformers = pytest.importorskip("transformers")
     likely.save(tmp_path)

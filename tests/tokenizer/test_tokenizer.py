@@ -290,7 +290,7 @@ def test_ids_that_are_no_numbers() -> None:
         plain.decode(np.array([2**63], np.uint64))
 
 
-def test_what_is_no_text() -> None:
+def test_values_that_are_not_text_are_rejected() -> None:
     """A number is not so many zero bytes, and a text is not several."""
     tokenizer = Tokenizer(Vocabulary(BYTES), "gpt2", "greedy", name="bytes")
     assert tokenizer.encode(bytearray(b"ab")).tolist() == tokenizer.encode(memoryview(b"a-b")[::2]).tolist() == [97, 98]

@@ -356,7 +356,7 @@ def test_differences_that_stay(name: str, both: Pair) -> None:
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_what_both_reject(name: str, both: Pair) -> None:
+def test_calls_that_transformers_rejects_are_rejected(name: str, both: Pair) -> None:
     if FIVE and name in OF_FOUR:
         pytest.skip("not in version 5 of transformers")
     call, message = REJECTED[name]
@@ -412,7 +412,7 @@ def test_forms_of_texts(name: str, both: Pair) -> None:
     assert ours == stock
 
 
-def test_a_list_and_a_text_are_told_apart(both: Pair) -> None:
+def test_lists_and_texts_are_distinguished(both: Pair) -> None:
     ours, _ = both
     one, two = ours("Hello world")["input_ids"], ours("a")["input_ids"]
     assert ours(["Hello world", "a"])["input_ids"] == [one, two]
@@ -491,7 +491,7 @@ def test_special_tokens_that_either_version_saved(both: Pair, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("model", ["gpt2", "llama", "mpt"])
-def test_beside_a_model(model: str, folder: Path, tmp_path: Path) -> None:
+def test_folder_with_a_model_opens_as_our_class(model: str, folder: Path, tmp_path: Path) -> None:
     """A folder that holds a model, too, opens as ours."""
     from transformers import AutoTokenizer
 

@@ -64,7 +64,9 @@ def test_any_text_with_added_tokens(text: str, special: bool, marking: Pair) -> 
 
 
 @pytest.mark.parametrize("segmentation", ["shortest_path", "longest_suffix", "cover", "bpe_dropout"])
-def test_what_no_other_library_has(segmentation: str, folder: Path, tmp_path: Path) -> None:
+def test_segmentations_unknown_to_other_libraries_work_in_transformers(
+    segmentation: str, folder: Path, tmp_path: Path
+) -> None:
     """The class by which folders are found gives our ids, and all else follows from them."""
     from transformers import AutoTokenizer
 
@@ -79,7 +81,7 @@ def test_what_no_other_library_has(segmentation: str, folder: Path, tmp_path: Pa
         assert ours.decode(ids) == text
 
 
-def test_embeddings_are_resized_to_what_it_holds(both: Pair) -> None:
+def test_embeddings_are_resized_to_the_length_of_the_tokenizer(both: Pair) -> None:
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("torch")
     ours, _ = both
@@ -277,7 +279,7 @@ def test_a_model_is_scored_as_with_other_ids(
         assert ours["log_likelihoods"] == pytest.approx(theirs["log_likelihoods"], rel=1e-4)
 
 
-def test_what_opens_a_text_is_what_the_model_names(own_ids_folder: Path, torch: ModuleType) -> None:
+def test_start_token_is_that_of_the_model(own_ids_folder: Path, torch: ModuleType) -> None:
     from types import SimpleNamespace
 
     from tokbench.evaluation.evaluate import _start
@@ -339,7 +341,7 @@ def test_a_list_of_tokens_has_no_ids(merges: Vocabulary, tmp_path: Path, tokbenc
     assert not (tmp_path / "tokens.vocab").exists()
 
 
-def test_auto_tokenizer_says_what_opens_one_that_works_through_its_library(tmp_path: Path) -> None:
+def test_auto_tokenizer_error_names_how_to_open_adapted_tokenizers(tmp_path: Path) -> None:
     auto = pytest.importorskip("transformers").AutoTokenizer
     content = json.dumps(library_tokenizers.byte_level()).encode()
     for _ in range(2):  # The second time files of the first are in its place.

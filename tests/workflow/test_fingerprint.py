@@ -190,7 +190,7 @@ def fingerprints() -> dict[str, str]:
         ),
     ],
 )
-def test_one_line_reruns_what_uses_it(edit: Edit, file: str, old: str, new: str, changes: str) -> None:
+def test_changed_line_reruns_its_users(edit: Edit, file: str, old: str, new: str, changes: str) -> None:
     before = fingerprints()
     edit(file, old, new)
     changed = {rule for rule, now in fingerprints().items() if now != before[rule]}
@@ -237,7 +237,7 @@ def test_a_name_that_is_not_there_is_an_error() -> None:
             fingerprint(name)
 
 
-def test_a_new_statistic_counts_for_what_gathers_it(edit: Edit, tmp_path: Path) -> None:
+def test_new_statistic_changes_fingerprints_of_analyse_and_report(edit: Edit, tmp_path: Path) -> None:
     before = fingerprints()
     (tmp_path / "tokbench" / "statistics" / "mine.py").write_text(
         "from tokbench.kernels.bpe import train\nMINE = train\n"
@@ -280,7 +280,7 @@ def plug_in(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: bytes) -> No
         monkeypatch.delitem(sys.modules, name)
 
 
-def test_compiled_plug_ins_count_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_plug_ins_are_hashed_as_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plug_in(tmp_path, monkeypatch)
     compiled = tmp_path / "plugged" / "method.so"
     compiled.write_bytes(b"\x7fELF\xff\xfe")
@@ -430,7 +430,7 @@ def named() -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_what_a_command_calls_counts(rule: str, named: dict[str, tuple[str, ...]]) -> None:
+def test_functions_called_by_a_command_are_in_its_fingerprint(rule: str, named: dict[str, tuple[str, ...]]) -> None:
     behind = module.code_behind(*named[rule])
     calls = {":".join(name) for name in called(COMMAND_OF.get(rule, rule))}
     free = {name for name in calls if SPELLED_OUT.match(name) or name.partition(":")[2] in WITHOUT_EFFECT}

@@ -177,7 +177,7 @@ def test_change_of_code_without_notes(finished: Checkout) -> None:
         assert plan(finished) == MEASURED | FINAL
 
 
-def test_a_run_may_ignore_what_results_were_made_from(finished: Checkout, tmp_path: Path) -> None:
+def test_runs_may_ignore_records_but_tables_reject_other_options(finished: Checkout, tmp_path: Path) -> None:
     """But the tables reject a result of other options."""
     other = str(changed(tmp_path, "variants.bpe.construction", OTHER_BPE))
     printed = finished.snakemake("-n", "--configfile", other, "--rerun-triggers", "mtime")
@@ -236,7 +236,7 @@ def test_touched_files_rerun_nothing(finished: Checkout) -> None:
         ("ranks.tiktoken", "tokenizers/ranks/own"),
     ],
 )
-def test_a_file_replaced_by_an_older_one_reruns_what_reads_it(finished: Checkout, name: str, first: str) -> None:
+def test_file_replaced_by_an_older_one_reruns_its_readers(finished: Checkout, name: str, first: str) -> None:
     """As ``mv``, ``cp -p`` and ``rsync -a`` leave it."""
     path = finished.folder / name
     before, status = path.read_bytes(), path.stat()
@@ -259,7 +259,7 @@ def test_a_file_replaced_by_an_older_one_reruns_what_reads_it(finished: Checkout
         ("figures", {"figures"}),
     ],
 )
-def test_what_was_deleted_is_made_again(finished: Checkout, deleted: str, expected: set[str]) -> None:
+def test_deleted_results_are_made_again(finished: Checkout, deleted: str, expected: set[str]) -> None:
     [place] = (finished.folder / "results").glob(f"*/{deleted}")
     place.rename(finished.folder / "aside")
     try:
@@ -487,7 +487,7 @@ def test_change_of_a_type_of_gold_data(finished: Checkout, kind: str, expected: 
         assert plan(finished) == expected
 
 
-def test_counting_of_languages_reruns_counts_and_what_follows(finished: Checkout) -> None:
+def test_counting_of_languages_reruns_counts_and_dependent_jobs(finished: Checkout) -> None:
     with finished.edited("src/tokbench/pretokens/files.py", "\n\n\n", "\n\n\nid(None)\n\n"):
         pending = plan(finished)
     counts = {f"pretokens/books/{split}/gpt2.parquet" for split in ("tokenizer", "evaluation")}
@@ -506,7 +506,7 @@ def test_another_text_reruns_everything(finished: Checkout) -> None:
     assert {output for output, pending in summary.items() if not pending} == {CITED}
 
 
-def test_other_gold_data_rerun_only_what_is_measured_on_them(finished: Checkout) -> None:
+def test_changed_gold_data_rerun_only_their_measurements(finished: Checkout) -> None:
     with finished.edited("gold.tsv", "cats", "rats"):
         assert plan(finished) == measured_on_gold() | FINAL
 

@@ -65,7 +65,7 @@ its most (``ru_maxrss`` of the process, three batches of 8 on a processor in flo
 
 
 @pytest.mark.parametrize(("vocabulary", "width", "heads", "layers", "microbatch", "used"), MEASURED)
-def test_training_asks_for_what_it_uses_and_not_much_more(
+def test_training_requests_slightly_more_memory_than_it_uses(
     vocabulary: int, width: int, heads: int, layers: int, microbatch: int, used: int
 ) -> None:
     shape = {"d_model": width, "n_heads": heads, "n_layers": layers, "microbatch": microbatch}
@@ -89,7 +89,7 @@ def test_requests_of_models_follow_from_their_recipes() -> None:
 
 
 @pytest.mark.parametrize("budget", [TextBudget(text_bytes=200_000_000), TextBudget(epochs=250_000.0)])
-def test_the_time_of_a_budget_of_text_is_told_by_packed_sequences(budget: TextBudget, tmp_path: Path) -> None:
+def test_requested_time_of_a_text_budget_follows_packed_sequences(budget: TextBudget, tmp_path: Path) -> None:
     """It is that of as many batches; two days while there are none, and where they are of another model."""
     preset = {"preset": "tiny", "max_seq_len": 32, "device": "cpu"}
     of_text = preset | {"batches": None, "epochs": budget.epochs, "text_bytes": budget.text_bytes}
@@ -137,7 +137,7 @@ SIZES += [("convextok", words, letters) for words, letters in ((5_000, 8), (10_0
 
 
 @pytest.mark.parametrize(("construction", "words", "letters"), SIZES)
-def test_building_asks_for_what_it_uses(construction: str, words: int, letters: int, tmp_path: Path) -> None:
+def test_building_requests_the_memory_that_it_uses(construction: str, words: int, letters: int, tmp_path: Path) -> None:
     """On three sizes; what is asked for beside that is little."""
     file = words_of_letters(tmp_path / "counts.parquet", words, letters)
     quick = ["--set", "steps=20"] if construction == "convextok" else []
@@ -148,7 +148,7 @@ def test_building_asks_for_what_it_uses(construction: str, words: int, letters: 
 
 
 @pytest.mark.parametrize(("words", "letters"), [(10_000, 8), (40_000, 16), (160_000, 8)])
-def test_measuring_asks_for_what_it_uses(words: int, letters: int, tmp_path: Path) -> None:
+def test_measuring_requests_the_memory_that_it_uses(words: int, letters: int, tmp_path: Path) -> None:
     file, tokenizer = words_of_letters(tmp_path / "counts.parquet", words, letters), str(tmp_path / "bytes")
     main(["build", "bpe", "--counts", file, "--size", "256", "-o", tokenizer])
     used = used_by("measure", tokenizer, "--counts", file, "-o", str(tmp_path / "measured.json"))
@@ -157,7 +157,7 @@ def test_measuring_asks_for_what_it_uses(words: int, letters: int, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("words", "letters"), [(1_000, 8), (4_000, 12), (12_000, 8)])
-def test_measuring_languages_asks_for_what_it_uses(words: int, letters: int, tmp_path: Path) -> None:
+def test_measuring_languages_requests_the_memory_that_it_uses(words: int, letters: int, tmp_path: Path) -> None:
     """Counts of ten languages, each held by itself and in all."""
     file, tokenizer = words_of_letters(tmp_path / "counts.parquet", words, letters), str(tmp_path / "bytes")
     main(["build", "bpe", "--counts", file, "--size", "256", "-o", tokenizer])
@@ -168,7 +168,7 @@ def test_measuring_languages_asks_for_what_it_uses(words: int, letters: int, tmp
     assert used + OVERHEAD < asked < 2 * used + OVERHEAD + MARGIN
 
 
-def test_without_counts_a_construction_asks_for_what_nobody_knows(tmp_path: Path) -> None:
+def test_construction_without_counts_requests_the_default_memory(tmp_path: Path) -> None:
     (tmp_path / "damaged.parquet").write_text("no counts")
     assert memory_for_counts(["bpe"], str(tmp_path / "damaged.parquet"), 1) == UNKNOWN
     assert memory_for_counts(["bpe"], str(tmp_path / "later.parquet"), 1) == UNKNOWN

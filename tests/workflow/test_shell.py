@@ -85,7 +85,7 @@ def received(folder: Path, script: str, *, apart: bool = False, path: str = os.d
     return (folder / "out.json").read_text().split("\0")
 
 
-def test_running_interpreter_is_called_whatever_the_search_path(folder: Path) -> None:
+def test_running_interpreter_is_called_with_any_search_path(folder: Path) -> None:
     assert received(folder, "tokbench count -o out.json") == ["count", "-o", "out.json"]
 
 
@@ -107,7 +107,7 @@ def test_arguments_may_be_more_than_a_process_takes(folder: Path) -> None:
     assert received(folder, script) == ["-o", "out.json", "--recipe", "r" * 2**20, *files]
 
 
-def test_a_failure_is_told(folder: Path) -> None:
+def test_failed_command_fails_the_job(folder: Path) -> None:
     (folder / "tokbench" / "__main__.py").write_text("raise SystemExit(3)")
     with pytest.raises(subprocess.CalledProcessError) as failure:
         received(folder, "tokbench count -o out.json; echo never > out.json")
@@ -126,7 +126,7 @@ def test_command_line_in_no_file(tokbench: Tokbench, tmp_path: Path) -> None:
     assert tokbench(f"@{tmp_path / 'none'}").message == f"tokbench: {tmp_path / 'none'}: No such file or directory"
 
 
-def test_only_the_whole_command_line_is_read_from_a_file(tokbench: Tokbench) -> None:
+def test_only_a_complete_command_line_is_read_from_a_file(tokbench: Tokbench) -> None:
     assert "@words.txt" in tokbench("count", "--scheme", "gpt2", "-o", "none", "@words.txt").message
 
 
@@ -186,21 +186,21 @@ def files(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_package_holds_the_workflow() -> None:
+def test_package_contains_the_workflow() -> None:
     assert SNAKEFILE.is_file()
     root = Path(__file__).parents[2]
     for name in ("rules", "envs", "profiles", "report"):
         assert files(FILES / name) == files(root / name)
 
 
-def test_what_is_written_is_an_experiment(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_init_writes_a_valid_experiment(tmp_path: Path, tokbench: Tokbench) -> None:
     said = tokbench("init", tmp_path / "mine").stdout.decode()
     assert files(tmp_path / "mine") == WRITTEN
     assert all(name in said for name in WRITTEN)
     assert tokbench("validate", tmp_path / "mine" / "config.yaml").status == 0
 
 
-def test_what_is_written_names_no_file_that_is_not_there(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_files_of_init_name_existing_files_only(tmp_path: Path, tokbench: Tokbench) -> None:
     tokbench("init", tmp_path)
     named = re.compile(r"\b(?:docs|envs|experiments|profiles|rules|src)/[\w./]++(?! (?:of|in) Tokbench's repository)")
     for name in WRITTEN:
@@ -277,20 +277,20 @@ def test_the_interval_is_that_of_students_t() -> None:
     assert found.low == pytest.approx(2 * found.exponent - found.high)
 
 
-def test_what_does_not_grow_stays() -> None:
+def test_constant_measurements_have_exponent_zero() -> None:
     found = fit(SIZES, [100, 101, 99, 104], 98)
     assert (found.exponent, found.low, found.high) == (0, 0, 0)
     assert found.at(1e6) == 104
 
 
-def test_what_is_hardly_more_than_the_start_is_no_point() -> None:
+def test_points_near_the_start_up_cost_are_excluded() -> None:
     found = fit(SIZES, [1.01, 1.2, 2.0, 5.0], 1)
     assert found.exponent == pytest.approx(2)
     assert math.isnan(found.low)
     assert fit(SIZES, [1, 1, 1.1, 1.3], 1).exponent == 1
 
 
-def test_what_took_more_than_a_larger_size_is_no_point() -> None:
+def test_points_above_those_of_larger_sizes_are_excluded() -> None:
     assert fit(SIZES, [50, 4, 8, 16]).exponent == pytest.approx(1)
 
 
@@ -388,7 +388,7 @@ def facts() -> dict[str, Any]:
     }
 
 
-def test_the_page_has_every_stage_and_says_what_is_over_its_bound(tmp_path: Path) -> None:
+def test_page_of_scale_has_every_stage_and_marks_exceeded_bounds(tmp_path: Path) -> None:
     rows = planted()
     rows.append({**rows[-1], "stage": "build sage", "gigabytes": "2.0", "error": "left out: about 1300 s"})
     results = tmp_path / "performance"
@@ -443,7 +443,7 @@ def test_documents_are_drawn_by_lot_and_prefixes_end_with_a_document(tmp_path: P
         write(folder, target, [10**9])
 
 
-def test_a_job_is_what_its_rule_says() -> None:
+def test_benchmark_parses_stage_outputs_and_memory_of_a_command_line() -> None:
     line = (
         "TOKBENCH_JOB='{}' "
         "tokbench build bpe --recipe '{\"a\":1}' --counts /x/scale/pretokens/text/tokenizer/gpt2.parquet --size 4096"

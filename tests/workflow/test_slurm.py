@@ -56,7 +56,7 @@ def said(*records: Any) -> list[str]:
     return [line for record in records for line in log.lines(record)]
 
 
-def test_what_is_refused_is_told_once_with_the_reason_and_what_to_do() -> None:
+def test_refused_jobs_are_reported_once_with_reason_and_remedy() -> None:
     assert said(starts(3), failed(3, REFUSED), starts(3), failed(3, REFUSED)) == [
         "build bpe at 400 was refused: Memory specification can not be satisfied; Requested node configuration is not"
         " available (mem_mb 100, cores 2, runtime 60, partition cpu); what one job may ask for is cores, and mem_mb"
@@ -65,7 +65,7 @@ def test_what_is_refused_is_told_once_with_the_reason_and_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("reason", ["Priority", "Resources", "None", "(Resources)", "Priority,UnavailableNodes:n1", ""])
-def test_a_job_whose_turn_will_come_is_not_told_of(reason: str) -> None:
+def test_jobs_that_only_wait_are_not_reported(reason: str) -> None:
     assert meaning_of(reason) == ""
 
 
@@ -84,12 +84,12 @@ def test_a_job_whose_turn_will_come_is_not_told_of(reason: str) -> None:
         ("WhoKnows", "WhoKnows"),
     ],
 )
-def test_a_job_that_waits_in_vain_is_told_of(reason: str, meaning: str) -> None:
+def test_jobs_that_can_never_start_are_reported(reason: str, meaning: str) -> None:
     assert meaning in meaning_of(reason)
     assert meaning_of(reason).startswith(reason)
 
 
-def test_reasons_to_wait_are_told_when_seen_twice_and_once_for_all_jobs_alike(fake: Fake) -> None:
+def test_reasons_to_wait_are_reported_once_after_the_second_sight(fake: Fake) -> None:
     fake(
         "squeue", "echo '7|PartitionTimeLimit'; echo '8|PartitionTimeLimit'; echo '9|Priority'; echo '10|Odd'; echo '?'"
     )
@@ -123,7 +123,7 @@ LOGGED = {
 
 
 @pytest.mark.parametrize("line", LOGGED)
-def test_a_jobs_log_tells_what_killed_it_where_nothing_else_does(fake: Fake, tmp_path: Path, line: str) -> None:
+def test_log_of_a_job_gives_its_end_without_accounting(fake: Fake, tmp_path: Path, line: str) -> None:
     log = tmp_path / "log"
     log.write_bytes(b"\xff" * 100_000 + f"\n{line}\n".encode())
     assert end_of("1", log) == LOGGED[line]
@@ -143,7 +143,7 @@ def test_a_jobs_log_tells_what_killed_it_where_nothing_else_does(fake: Fake, tmp
         ("nonsense", ""),
     ],
 )
-def test_sacct_tells_how_a_job_and_its_steps_ended(fake: Fake, lines: str, state: str) -> None:
+def test_sacct_gives_the_end_of_a_job_and_its_steps(fake: Fake, lines: str, state: str) -> None:
     text = lines.replace(" by ", "_by_").replace(" ", "\n").replace("_by_", " by ")
     fake("sacct", f"echo '{text}'")
     assert end_of("1", None) == state
@@ -157,7 +157,7 @@ def test_sacct_tells_how_a_job_and_its_steps_ended(fake: Fake, lines: str, state
         ("JobState=FAILED Reason=NonZeroExitCode ExitCode=1:0", ""),
     ],
 )
-def test_scontrol_tells_where_there_are_no_accounts(fake: Fake, fields: str, state: str) -> None:
+def test_scontrol_gives_the_end_without_accounting(fake: Fake, fields: str, state: str) -> None:
     fake("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
     fake("scontrol", f"echo 'JobId=1 JobName=x {fields} RunTime=00:00:04'")
     assert end_of("1", None) == state
@@ -171,7 +171,7 @@ def test_scontrol_tells_where_there_are_no_accounts(fake: Fake, fields: str, sta
         ("CANCELLED", "was cancelled"),
     ],
 )
-def test_a_killed_job_is_told_of_with_what_it_had_and_what_it_gets(fake: Fake, state: str, line: str) -> None:
+def test_killed_job_is_reported_with_old_and_new_resources(fake: Fake, state: str, line: str) -> None:
     fake("scontrol", f"echo 'JobState={state} ExitCode=0:15'")
     records = (starts(3), submitted(3, 7), failed(3, ENDED), starts(3, mem_mb=200), submitted(3, 8))
     assert said(*records) == [

@@ -285,7 +285,7 @@ def test_without_marks_to_be_seen_a_log_means_work(tmp_path: Path) -> None:
         assert Traces(plan, at_work=True).state(plan.jobs[0]) == "running"
 
 
-def test_temporary_outputs_are_done_when_what_is_made_of_them_is(tmp_path: Path) -> None:
+def test_temporary_outputs_are_done_when_dependent_outputs_are(tmp_path: Path) -> None:
     """Also where that is temporary itself; not while one of them is to be made."""
     names = [f"results/x/made/{name}" for name in "abcd"]
     chain = (job("a", into=[names[1]]), job("b", into=names[2:]), job("c"), job("d"))
@@ -340,7 +340,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format":1}', '{"format":1,"run":{},"stages":{}}', '{"format":2}'])
-def test_a_damaged_plan_is_told_in_one_line(text: str, tmp_path: Path) -> None:
+def test_damaged_plan_is_one_line_error(text: str, tmp_path: Path) -> None:
     put(tmp_path / "jobs.json", text)
     with pytest.raises(TokbenchError, match=r"jobs\.json.*a run of snakemake leaves one"):
         read_plan(tmp_path)
@@ -373,7 +373,7 @@ def test_a_damaged_plan_is_told_in_one_line(text: str, tmp_path: Path) -> None:
         ("stages", []),
     ],
 )
-def test_a_plan_of_wrong_types_is_told_before_anything_is_done(
+def test_plan_with_wrong_types_is_rejected_before_any_action(
     key: str, value: Any, tmp_path: Path, tokbench: Tokbench
 ) -> None:
     plan = plan_of(tmp_path, job("a"))

@@ -27,7 +27,7 @@ from tokbench.workflow.status import as_json, overview
 from tokbench.workflow.status_output import overview_text, page
 
 
-def test_times_and_what_is_left(tmp_path: Path) -> None:
+def test_remaining_time_is_the_mean_of_done_jobs(tmp_path: Path) -> None:
     """By the mean of the stage's jobs that are done; nothing is made up where none is."""
     jobs = [*(job(name) for name in "abcd"), job("e")._replace(stage="other", wildcards={})]
     for name, wall in (("a", 1.0), ("b", 4.0)):
@@ -173,7 +173,7 @@ def test_nothing_is_unlocked_while_jobs_do_not_go(queue: Path, tmp_path: Path, m
     assert lock.exists()
 
 
-def test_a_command_that_fails_is_told(queue: Path, tmp_path: Path) -> None:
+def test_failing_scancel_is_an_error(queue: Path, tmp_path: Path) -> None:
     pretend(queue, works="echo 'scancel: error: no permission' >&2; exit 1")
     with pytest.raises(TokbenchError, match="scancel: scancel: error: no permission"):
         list(cancel(plan_of(tmp_path, job("a"), slurm=(RUN,))))

@@ -50,7 +50,7 @@ def table(rows: list[tuple], **extra: list) -> pl.DataFrame:
 
 
 @given(P_VALUES)
-def test_holm_rejects_what_its_steps_reject(p_values: list[float]) -> None:
+def test_holm_equals_its_step_down_procedure(p_values: list[float]) -> None:
     adjusted = holm(p_values)
     for alpha in (0.01, 0.05, 0.2):
         rejected = set()
@@ -62,7 +62,7 @@ def test_holm_rejects_what_its_steps_reject(p_values: list[float]) -> None:
 
 
 @given(P_VALUES.filter(len))
-def test_benjamini_hochberg_rejects_what_its_steps_reject(p_values: list[float]) -> None:
+def test_benjamini_hochberg_equals_its_step_up_procedure(p_values: list[float]) -> None:
     adjusted = benjamini_hochberg(p_values)
     ordered = sorted(p_values)
     for alpha in (0.0123, 0.0511, 0.2047):
@@ -315,7 +315,7 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
 # Rounding -------------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_printed_number_stands_for() -> None:
+def test_printed_numbers_have_rounding_spans() -> None:
     assert printed_span("4.4e-5") == PrintedValue(pytest.approx(4.35e-5), 4.4e-5, pytest.approx(4.45e-5))
     assert printed_span("48.0") == PrintedValue(47.95, 48.0, 48.05)
     assert printed_span("-0.221").low == pytest.approx(-0.2215)

@@ -104,7 +104,7 @@ def test_order_of_rows_changes_nothing() -> None:
     assert averages_by_size(shuffled).equals(averages_by_size(SMALL))
 
 
-def test_averages_name_what_is_missing() -> None:
+def test_averages_name_missing_tasks() -> None:
     table = averages_by_size(SMALL).filter(pl.col("size") == 10)
     assert table["variant"].to_list() == ["bpe", "sage", "picky", "unigram"]
     assert table["rank"].to_list() == [1, 2, None, None]

@@ -80,7 +80,7 @@ def test_mean_squares_of_equal_documents(seeds: int, documents: int, seed: int) 
     assert found.degrees >= min(seeds, documents) - 1
 
 
-def test_documents_weigh_what_they_hold() -> None:
+def test_documents_are_weighted_by_bytes() -> None:
     """Two halves of a document are the document, whatever the other ones."""
     rng = np.random.default_rng(1)
     sizes = np.array([100.0, 900.0, 400.0])
@@ -110,7 +110,7 @@ def test_a_family_is_judged_together() -> None:
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0.01, 1), st.floats(1, 50)), min_size=1, max_size=8))
 @settings(max_examples=30, deadline=None)
-def test_what_is_not_told_apart_may_be_equal(family: list[tuple[float, float, float]]) -> None:
+def test_intervals_without_significant_difference_contain_zero(family: list[tuple[float, float, float]]) -> None:
     """Zero lies in the interval that holds together with the others: what is excluded lies beyond both ends."""
     for one, (difference, _, _) in zip(judge([Estimate(*of) for of in family]), family, strict=True):
         assert one.low <= difference <= one.high
@@ -128,7 +128,7 @@ def test_holm_is_that_of_statsmodels() -> None:
     assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1])
 
 
-def test_pairs_are_told_apart_or_it_is_told_how_far_they_may_be() -> None:
+def test_pairs_differ_significantly_or_have_an_excluded_difference() -> None:
     found = {(row["a"], row["b"]): row for row in compare_model_bits(documents_of(LEVELS), {}).rows(named=True)}
     assert list(found) == [("a", "b"), ("a", "c"), ("b", "c")]
     assert found["a", "b"]["verdict"] == "better"
@@ -140,7 +140,7 @@ def test_pairs_are_told_apart_or_it_is_told_how_far_they_may_be() -> None:
     assert all(row["seed_deviation"] > 0 < row["run_deviation"] for row in found.values())
 
 
-def test_pairing_takes_out_what_seeds_and_documents_share() -> None:
+def test_pairing_removes_common_variation_of_seeds_and_documents() -> None:
     """The deviation of a paired difference is not that of runs, which share what a seed brings."""
     rng = np.random.default_rng(5)
     rows = []
@@ -223,7 +223,7 @@ def test_corpora_are_apart() -> None:
     assert compare_model_bits(pl.concat(both), {})["corpus"].to_list() == ["books"] * 3 + ["other"] * 3
 
 
-def test_every_pair_stands_once() -> None:
+def test_every_pair_has_one_row() -> None:
     comparisons = compare_model_bits(documents_of(LEVELS | {"d": 1.7}), {})
     assert list(comparisons.schema) == list(BITS_COMPARISONS.schema)
     assert set(comparisons.select("a", "b").rows()) == set(combinations("abcd", 2))
@@ -290,7 +290,7 @@ def test_verdicts_of_token_ngrams() -> None:
     assert judge_ngram_bits(in_languages([0.1]).clear(), {}).is_empty()
 
 
-def test_languages_that_disagree_tell_nothing_whatever_their_documents() -> None:
+def test_disagreeing_languages_are_not_significant_for_any_number_of_documents() -> None:
     own = [0.1, -0.08, 0.06, -0.05, 0.07, -0.06]
     row = ngrams_over_languages(in_languages(own), {}).row(0, named=True)
     assert row["verdict"] == NO_DIFFERENCE
@@ -309,7 +309,7 @@ def test_languages_that_disagree_tell_nothing_whatever_their_documents() -> None
     assert ngrams_over_languages(in_languages([0.1]), {}).is_empty()
 
 
-def test_seeds_widen_what_is_said_over_languages() -> None:
+def test_seeds_widen_intervals_over_languages() -> None:
     frame = documents_of({"a": 1.95, "b": 2.0}, languages=6)
     row = models_over_languages(frame, {}).row(0, named=True)
     one = models_over_languages(frame.filter(seed=0), {}).row(0, named=True)

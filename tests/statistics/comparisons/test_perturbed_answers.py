@@ -155,7 +155,7 @@ def test_verdicts_need_three_trainings() -> None:
         assert compared["p_value"].null_count() == len(compared)
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_perturbations_have_reasons() -> None:
     table = answers({"a": 0.1, "b": 0.2})
     none = pl.when(kind="swap").then(0).otherwise(pl.col("edits")).alias("edits")
     rows = perturbed_measure_table(table.with_columns(none)).filter(kind="swap").rows(named=True)

@@ -78,7 +78,7 @@ def corrected(p_values: dict[tuple[str, str], float]) -> dict[tuple[str, str], f
 
 @pytest.mark.parametrize("measure", ["tokens", "ngram_bits_per_byte", "bits_per_byte", "accuracy"])
 @pytest.mark.parametrize("size", SIZES)
-def test_the_board_is_what_its_tables_say(measure: str, size: int) -> None:
+def test_scoreboard_equals_its_tables(measure: str, size: int) -> None:
     board, sizes, found = drawn()
     part = board.filter(measure=measure, size=size)
     rows = {row["variant"]: row for row in part.iter_rows(named=True)}
@@ -164,7 +164,7 @@ def test_agreement_with_morphemes_is_compared_over_words(size: int) -> None:
     assert {rows[name]["verdict"] for name in names} == {"best", "worse", "no significant difference"}
 
 
-def test_what_is_behind_the_best_is_a_share_of_it_where_a_family_says_so() -> None:
+def test_gap_to_the_best_is_relative_in_relative_families() -> None:
     values = {"bpe": Value(150.0), "sage": Value(100.0), "none": Value(0.0)}
     shares = ComparisonFamily(("books", 300), "", "lowest", values, relative=True)
     assert (shares.behind("bpe", "sage"), shares.behind("bpe", "none")) == (0.5, None)
@@ -280,7 +280,7 @@ def test_the_difference_of_the_best_is_that_of_the_same_test() -> None:
     assert sage[-8:-5] == pytest.approx((1 / 1.2 - 1, 1 / (1 + high) - 1, 1 / (1 + low) - 1))  # type: ignore[operator]
 
 
-def test_what_has_no_baseline_to_compare_with_says_so() -> None:
+def test_rows_without_a_baseline_have_a_reason() -> None:
     values = {"bpe": Value(120.0, reason="lossy", ranked=False), "sage": Value(100.0), "own": Value(90.0)}
     family = ComparisonFamily((), "", "lowest", values)
     reasons = {row[0]: row[-3] for row in ranking_rows(family, {"bpe": "bpe", "sage": "bpe", "own": "gone"}, {})}
@@ -319,7 +319,7 @@ def test_tokens_that_are_not_tested_say_why(number: int) -> None:
     assert reasons == {f"not tested: {why}"}
 
 
-def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
+def test_undersized_vocabularies_are_not_ranked() -> None:
     """At 300 none has: all ran out of text at once. At 400 the shorter one would be the best by tokens."""
     rng = np.random.default_rng(3)
     held = {("full", 300): 290, ("short", 300): 290, ("full", 400): 400, ("short", 400): 390, ("other", 400): 400}

@@ -389,7 +389,7 @@ def test_more_questions_do_not_help_where_seeds_hide_the_difference() -> None:
     assert row["over_questions"] is None or row["over_questions"] > row["over_seeds"]
 
 
-def test_the_report_shows_the_power_of_each_measure_and_what_it_compares() -> None:
+def test_report_shows_power_and_comparisons_of_each_measure() -> None:
     def shown(frame: pl.DataFrame) -> list[Exhibit]:
         compared = compare_task_measures(frame, {})
         frames = {"task_measures": task_measure_table(frame), "task_measure_comparisons": compared}

@@ -276,7 +276,7 @@ def test_each_has_the_baseline_of_its_corpus(few: None) -> None:
     assert pairs == [("a", "b"), ("a", "c"), ("b", "a"), ("c", "a"), ("d", "e"), ("e", "d")]
 
 
-def test_where_there_is_neither_the_first_stands_in(few: None) -> None:
+def test_first_variant_replaces_missing_baseline_and_best(few: None) -> None:
     pairs = pairing.compared(FIVE, None, dict.fromkeys(FIVE, "not trained"))
     assert pairs == [*(("a", other) for other in "bcde"), *((other, "a") for other in "bcde")]
 
@@ -347,7 +347,7 @@ def test_few_variants_are_shown_as_ever() -> None:
     assert content.read(frame).equals(frame)
 
 
-def test_a_table_that_is_little_longer_than_the_page_shows_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_slightly_above_the_row_limit_is_shown_completely(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader loses more by two rows that are not there than by reading two more."""
     content = small_report.whole()
     pairs = next(table for table in tables(content) if table.name == "comparisons-tiny-offline")

@@ -70,7 +70,7 @@ def test_no_seed_helps_against_few_documents() -> None:
     assert degrees == pytest.approx(9, rel=0.01)
 
 
-def test_the_pilot_tells_its_deviations() -> None:
+def test_pilot_estimates_deviations() -> None:
     comparisons = compare_model_bits(documents_of(LEVELS, seeds=6), {})
     (pilot,) = pilots(comparisons)
     assert isinstance(pilot, Pilot)
@@ -91,7 +91,7 @@ def test_the_pilot_tells_its_deviations() -> None:
     assert seen.filter(seeds=5)["by_rule"][0] == pytest.approx(sqrt(15.7 / 5) * pilot.run_deviation)
 
 
-def test_the_command_tells_the_seeds_that_are_needed(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_power_command_prints_the_needed_seeds(tmp_path: Path, tokbench: Tokbench) -> None:
     comparisons = compare_model_bits(documents_of(LEVELS), {})
     comparisons.write_parquet(tmp_path / "bits_comparisons.parquet")
     done = tokbench("power", tmp_path, "--detect", "0.01", "-o", tmp_path / "power")
@@ -142,7 +142,7 @@ def short(number: float, decimals: int = 3) -> str:
     ("what", "heading"),
     [("text", "| | bits per byte | minus BPE"), ("compute", "| on equal compute | bits per byte | minus BPE")],
 )
-def test_bits_per_byte_and_what_is_told_of_them(what: str, heading: str) -> None:
+def test_page_of_the_study_has_the_kept_bits_per_byte(what: str, heading: str) -> None:
     read = kept("bits_per_byte").filter(pl.col("model").str.starts_with(what))
     assert (read.height, read["model"].n_unique()) == (50, 5)
     bits, equal = (
@@ -415,7 +415,7 @@ def test_measures_that_order_pairs_as_models_do() -> None:
     assert claimed_end("token_length") is None
 
 
-def test_no_pair_told_apart_gives_a_reason() -> None:
+def test_measures_without_significant_pairs_have_a_reason() -> None:
     comparisons = compare_model_bits(documents_of({"b": 2.0, "c": 2.0}), {})
     assert comparisons["verdict"].to_list() == [NO_DIFFERENCE]
     intrinsic = measures_beside_models_measured({"b": 10, "c": 20}, "corpus_token_count")

@@ -138,7 +138,7 @@ def test_every_case_has_a_section_and_every_section_cases():
     assert all(len(one.row) == rows[one.table] and one.times > 0 for one in found)
 
 
-def test_the_page_marks_what_is_outside_beyond_chance():
+def test_page_marks_coverage_outside_chance():
     shares = [
         Share("units", ("normal", "equal"), str(units), 1000, hits) for units, hits in ((3, 800), (6, 920), (8, 900))
     ]
