@@ -22,11 +22,11 @@ from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import few, read  # noqa: F401
 from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import loss_of
-from tokbench.commands import files
 from tokbench.commands.encoding import decoded
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
+from tokbench.io import id_files
 from tokbench.io.identity import Maker
 from tokbench.metric.embeddings import embeddings_of
 from tokbench.models.pretraining.budget import Packing
@@ -148,7 +148,7 @@ def test_names_between_ids_of_a_sentencepiece_model_with_a_denormaliser() -> Non
 def test_a_file_of_ids_is_decoded_as_one_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library drops the blank before the first id alone, not before the first of each piece that is read."""
     tokenizer = read(made.written(tmp_path / "tokenizer.json", made.metaspace()), "tokenizer_json")
-    monkeypatch.setattr(files, "PIECE", 6)
+    monkeypatch.setattr(id_files, "PIECE", 6)
     ids = tokenizer.encode("for x in range it pays for x in range")
     for content in (" ".join(map(str, ids.tolist())).encode(), b""):
         file = io.BytesIO(content)
