@@ -114,8 +114,8 @@ TABLES = "numpy polars pydantic"
 """Of commands that work on tables."""
 CHAIN = {
     "methods": ("methods bpe", "numpy pydantic"),
-    "status": ("status done", ""),
-    "cancel": ("cancel done", ""),
+    "status": ("status done", "pydantic"),
+    "cancel": ("cancel done", "pydantic"),
     "schema": ("schema", "numpy pydantic yaml"),
     "validate": ("validate small.yaml", f"{ROWS} yaml"),
     "prepare": ("prepare --recipe CORPUS -o corpus text.txt", f"{ROWS} yaml"),
@@ -223,7 +223,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     (folder / "short.txt").write_bytes(TOPICS[0][:200])
     (folder / "small.yaml").write_text(EXPERIMENT)
     (folder / "done").mkdir()
-    write_plan(Plan(folder / "done", PlannedRun("", 1, gethostname(), str(folder), "done", "", None, None, ()), (), ()))
+    write_plan(Plan(folder / "done", PlannedRun("", 0, 1, gethostname(), str(folder), "done", "", None, ()), ()))
     (folder / "ladec.csv").write_text("c1,c2,stim,correctParse\nair,bag,airbag,yes\n")
     cut = {"examples": ["A sentence."], "shown": [], "corpora": {}}
     named = {

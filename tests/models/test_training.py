@@ -38,7 +38,7 @@ from tokbench.models.sampler import (
     speed,
     training_cost,
 )
-from tokbench.workflow.status_output import shown, trainings
+from tokbench.workflow.trainings import trainings, trainings_text
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = MptOptions.model_validate(RECIPE)
@@ -220,10 +220,10 @@ def test_training_cost_sums_devices(tmp_path: Path) -> None:
     assert row[:9] == ("language", "m", None, "bpe", "400", "cpu", 1, 48000, 12000)
     assert row.flops == 3.744e14
     assert row.mfu == pytest.approx(200 * 3.12e10 / 2e10)
-    assert shown([row])[1].split()[:10] == [
+    assert trainings_text([row])[1].split()[:10] == [
         *("language", "m", "-", "bpe", "400", "cpu", "1", "48,000", "12,000", "3.744e+14")
     ]
-    with pytest.raises(TokbenchError, match="no trained model stands there"):
+    with pytest.raises(TokbenchError, match="no trained model"):
         list(trainings(tmp_path))
 
 

@@ -58,32 +58,31 @@ variants:
 BENCHMARK = "s\th:m:s\tmax_rss\tcpu_time\n{}\t0:00:00\t1.0\t{}\n"
 
 
-def plan_of(folder: Path, *jobs: Job, marks: str | None = None, **told: Any) -> Plan:
+def plan_of(folder: Path, *jobs: Job, **told: Any) -> Plan:
+    """Return the plan of a run that began at time 1 after the epoch, with some values replaced."""
     values: dict[str, Any] = {
         "started": "2026-01-02T03:04:05+00:00",
+        "began": 1_000_000_000,
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "directory": str(folder),
         "folder": "results/x",
         "command": "snakemake --cores 2",
         "log": None,
-        "marks": marks,
         "slurm": (),
     }
-    stages = tuple(dict.fromkeys(job.stage for job in jobs))
     (folder / "results" / "x").mkdir(parents=True, exist_ok=True)
-    return Plan(folder / "results" / "x", PlannedRun(**values | told), stages, jobs)
+    return Plan(folder / "results" / "x", PlannedRun(**values | told), jobs)
 
 
 def job(name: str, **more: Any) -> Job:
-    told = {"planned": True, "stood": None, "into": None} | more
     return Job(
         "make",
         {"name": name},
         (f"results/x/made/{name}",),
         f"results/x/logs/make/{name}.log",
         f"results/x/benchmarks/make/{name}.tsv",
-        **told,
+        **{"planned": True, **more},
     )
 
 

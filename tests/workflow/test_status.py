@@ -25,18 +25,7 @@ from tests.support.rules import EXPERIMENT, PATIENCE, job, plan_of, put
 from tests.support.workflow.checkout import STAND_IN, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import held_meanwhile, is_held
-from tokbench.workflow.job_states import (
-    STATES,
-    Job,
-    Life,
-    Traces,
-    life_of,
-    mark,
-    marked_outputs,
-    read_plan,
-    states,
-    write_plan,
-)
+from tokbench.workflow.job_states import STATES, Job, Life, life_of, read_plan, states, write_plan
 from tokbench.workflow.status import Overview, overview
 
 TROUBLE = """
@@ -114,8 +103,6 @@ def during(checkout: Checkout, tokbench: Tokbench) -> None:
     expected = {
         "running": {"count_split text evaluation gpt2"},
         "failed": {"build bpe 300"},
-        "queued": set[str](),
-        "interrupted": set[str](),
     }
     wait_until(lambda: reads(checkout, expected | {"done": done_but("evaluation")}), process)
     found = seen(checkout)
@@ -144,14 +131,14 @@ def killed(checkout: Checkout, tokbench: Tokbench) -> None:
     results = checkout.folder / "results" / "small"
     found = seen(checkout)
     assert found.life == "ended"
-    assert by_state(found)["interrupted"] == ["count_split text evaluation gpt2"]
-    assert by_state(found)["failed"] == ["build bpe 300"]
+    assert by_state(found)["failed"] == ["count_split text evaluation gpt2", "build bpe 300"]
+    assert "running" not in by_state(found)
     other = checkout.folder / ".snakemake" / "locks" / "7.output.lock"
     other.write_text("results/other/tables\n")
     said = tokbench("cancel", results).stdout.decode().splitlines()
     assert said[0] == "No cluster jobs: the run did not use SLURM."
     assert said[1] == f"Unlocked {checkout.folder}."
-    assert said[2].startswith(f"{results}: 6 of 19 jobs done, 1 failed, 1 interrupted, ")
+    assert said[2].startswith(f"{results}: 6 of 19 jobs done, 2 failed, ")
     assert said[3] == f"Continue with: cd {checkout.folder} && snakemake --cores 2"
     assert [file.name for file in other.parent.iterdir()] == ["7.output.lock"]
     assert is_held(results) is False
@@ -220,92 +207,65 @@ def outdated(checkout: Checkout) -> None:
 
 
 OUTPUT, LOG = "results/x/made/a", "results/x/logs/make/a.log"
-CASES: list[tuple[str, str, Life, str]] = [
-    # What stands, of it what stood when the run began, whether the run is at work, the state.
-    ("", "", "running", "missing"),
-    ("output log", "", "running", "done"),
-    ("output log", "", "ended", "done"),
-    ("output log", "output log", "running", "missing"),
-    ("output log", "output log", "ended", "missing"),
-    ("output log mark", "", "running", "running"),
-    ("output log mark", "", "ended", "interrupted"),
-    ("log mark", "", "running", "running"),
-    ("log mark", "", "ended", "interrupted"),
-    ("mark", "", "running", "queued"),
-    ("log mark", "log", "running", "queued"),
-    ("log mark", "log mark", "running", "missing"),
-    ("mark", "mark", "running", "missing"),
-    ("log mark", "log mark", "ended", "interrupted"),
-    ("log", "", "running", "failed"),
-    ("log", "", "ended", "failed"),
-    ("log", "log", "running", "missing"),
-    ("log", "log", "ended", "failed"),
-    ("log", "", "unknown", "failed"),
+BEFORE, DURING = 0, 2
+"""Seconds since the epoch; the run of :func:`plan_of` begins at 1."""
+CASES: list[tuple[int | None, int | None, str, Life, str]] = [
+    # Time of the output, time and text of the log, whether the run is in progress, the state.
+    (None, None, "", "running", "missing"),
+    (DURING, DURING, "", "running", "done"),
+    (DURING, DURING, "", "ended", "done"),
+    (BEFORE, BEFORE, "", "running", "missing"),
+    (BEFORE, BEFORE, "", "ended", "missing"),
+    (BEFORE, DURING, "", "running", "missing"),
+    (None, DURING, "", "running", "running"),
+    (None, DURING, "half of it", "running", "running"),
+    (None, DURING, "half of it\ntokbench: no room\nthe launcher ends\n", "running", "failed"),
+    (None, DURING, "", "ended", "failed"),
+    (None, BEFORE, "tokbench: no room\n", "running", "missing"),
+    (None, BEFORE, "tokbench: no room\n", "ended", "failed"),
+    (None, DURING, "", "unknown", "failed"),
 ]
 
 
-@pytest.mark.parametrize(("stands", "before", "life", "state"), CASES)
-def test_state(stands: str, before: str, life: Life, state: str, tmp_path: Path) -> None:
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    places = {"output": tmp_path / OUTPUT, "log": tmp_path / LOG, "mark": Path(mark(str(marks), OUTPUT))}
-    times_of = {kind: put(places[kind]).stat().st_mtime_ns for kind in stands.split()}
-    stood = {kind: times_of[kind] for kind in before.split()}
-    plan = plan_of(tmp_path, job("a", stood=stood or None), marks=str(marks))
-    assert states(plan, life) == [state]
+@pytest.mark.parametrize(("output", "log", "text", "life", "state"), CASES)
+def test_state_follows_from_times_and_the_log(
+    output: int | None, log: int | None, text: str, life: Life, state: str, tmp_path: Path
+) -> None:
+    for name, time_of, content in ((OUTPUT, output, ""), (LOG, log, text)):
+        if time_of is not None:
+            os.utime(put(tmp_path / name, content), (time_of, time_of))
+    assert states(plan_of(tmp_path, job("a")), life) == [state]
+
+
+def test_an_output_from_before_is_done_if_the_run_does_not_make_it(tmp_path: Path) -> None:
+    os.utime(put(tmp_path / OUTPUT), (BEFORE, BEFORE))
+    assert states(plan_of(tmp_path, job("a", planned=False)), "running") == ["done"]
 
 
 @pytest.mark.parametrize("life", ["running", "ended"])
 def test_an_output_that_was_removed_has_not_failed(life: Life, tmp_path: Path) -> None:
     """The benchmark is written after a success alone; one that is older than the log is of a success before."""
     log, benchmark = put(tmp_path / LOG, "done"), put(tmp_path / "results/x/benchmarks/make/a.tsv", "s")
-    plan = plan_of(tmp_path, job("a"), marks=str(tmp_path))
-    for logged, timed, state in ((1, 2, "missing"), (2, 2, "missing"), (3, 2, "failed")):
+    plan = plan_of(tmp_path, job("a"))
+    for logged, timed, state in (
+        (1, 2, "missing"),
+        (2, 2, "missing"),
+        (3, 2, "running" if life == "running" else "failed"),
+    ):
         os.utime(log, (logged, logged))
         os.utime(benchmark, (timed, timed))
         assert states(plan, life) == [state]
-    assert [told.message for told in overview(plan, life).jobs] == ["done"]
-
-
-def test_a_job_that_has_just_begun_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine marks it a moment after its log has come to be."""
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    put(tmp_path / LOG)
-    plan = plan_of(tmp_path, job("a"), marks=str(marks))
-    monkeypatch.setattr("tokbench.workflow.job_states.time.sleep", lambda _: put(Path(mark(str(marks), OUTPUT))))
-    assert states(plan, "running") == ["running"]
-
-
-def test_without_marks_to_be_seen_a_log_means_work(tmp_path: Path) -> None:
-    """The engine may keep them in a database, and its folder may not be seen from another machine."""
-    put(tmp_path / LOG)
-    for marks in (None, str(tmp_path / "nowhere")):
-        plan = plan_of(tmp_path, job("a"), marks=marks)
-        assert Traces(plan, at_work=True).state(plan.jobs[0]) == "running"
+    assert [told.message for told in overview(plan, "ended").jobs] == ["done"]
 
 
 def test_temporary_outputs_are_done_when_dependent_outputs_are(tmp_path: Path) -> None:
     """Also where that is temporary itself; not while one of them is to be made."""
     names = [f"results/x/made/{name}" for name in "abcd"]
-    chain = (job("a", into=[names[1]]), job("b", into=names[2:]), job("c"), job("d"))
+    chain = (job("a", into=(names[1],)), job("b", into=tuple(names[2:])), job("c"), job("d"))
     put(tmp_path / names[2])
     assert states(plan_of(tmp_path, *chain), "ended") == ["missing", "missing", "done", "missing"]
     put(tmp_path / names[3])
     assert states(plan_of(tmp_path, *chain), "ended") == ["done"] * 4
-
-
-def test_marks_are_those_of_the_engine(tmp_path: Path) -> None:
-    """Names too long for a file are spread over folders."""
-    from snakemake.persistence.file import FilePersistence
-
-    engine = FilePersistence.__new__(FilePersistence)
-    engine._max_len = None
-    for output in (OUTPUT, "results/straße/" + "long" * 150, "results/x/" + "y" * 700):
-        path = mark(str(tmp_path), output)
-        assert path == engine._record_path(str(tmp_path), output)
-        put(Path(path))
-        assert output in marked_outputs(str(tmp_path))
 
 
 def test_whether_a_run_is_at_work(tmp_path: Path) -> None:
@@ -332,14 +292,14 @@ def test_the_lock_is_had_although_others_look(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
-    several = Job("gather", {}, ("results/x/one", "results/x/two"), None, None, False, None, None)
-    jobs = (job("a", stood={"log": 1}, into=["results/x/b"]), job("b"), several)
-    plan = plan_of(tmp_path, *jobs, marks="marks", slurm=("one", "two"), log="engine.log")
+    several = Job("gather", {}, ("results/x/one", "results/x/two"), None, None, planned=False)
+    jobs = (job("a", into=("results/x/b",)), job("b"), several)
+    plan = plan_of(tmp_path, *jobs, slurm=("one", "two"), log="engine.log")
     write_plan(plan)
     assert read_plan(plan.folder) == plan
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format":1}', '{"format":1,"run":{},"stages":{}}', '{"format":2}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format":1}', '{"format":2,"run":{},"jobs":[]}', '{"format":2}'])
 def test_damaged_plan_is_one_line_error(text: str, tmp_path: Path) -> None:
     put(tmp_path / "jobs.json", text)
     with pytest.raises(TokbenchError, match=r"jobs\.json.*a run of snakemake leaves one"):
@@ -349,28 +309,22 @@ def test_damaged_plan_is_one_line_error(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("run.marks", ["x"]),
+        ("format", 1),
+        ("run.began", "now"),
         ("run.directory", 5),
         ("run.log", 5),
         ("run.pid", "1"),
         ("run.slurm", [5]),
         ("run.slurm", "five"),
         ("run.folder", "a\0b"),
-        ("stages.make.outputs", [[]]),
-        ("stages.make.outputs", [5]),
-        ("stages.make.outputs", [[5]]),
-        ("stages.make.outputs", ["a", "b"]),
-        ("stages.make.wildcards", {"name": [5]}),
-        ("stages.make.wildcards", {"name": 5}),
-        ("stages.make.wildcards", {"name": []}),
-        ("stages.make.log", [5]),
-        ("stages.make.benchmark", [5]),
-        ("stages.make.planned", ["yes"]),
-        ("stages.make.stood", {"0": {"log": "now"}}),
-        ("stages.make.stood", {"0": 5}),
-        ("stages.make.into", {"0": [5]}),
-        ("stages.make", []),
-        ("stages", []),
+        ("jobs.0.outputs", []),
+        ("jobs.0.outputs", [5]),
+        ("jobs.0.wildcards", {"name": 5}),
+        ("jobs.0.log", 5),
+        ("jobs.0.benchmark", [5]),
+        ("jobs.0.planned", "yes"),
+        ("jobs.0.into", [5]),
+        ("jobs", {}),
     ],
 )
 def test_plan_with_wrong_types_is_rejected_before_any_action(
@@ -383,10 +337,10 @@ def test_plan_with_wrong_types_is_rejected_before_any_action(
     *above, last = key.split(".")
     at = told
     for name in above:
-        at = at[name]
+        at = at[int(name) if name.isdecimal() else name]
     at[last] = value
     file.write_text(json.dumps(told))
-    line = f"tokbench: {file}: damaged, or not written by a run; a run of snakemake leaves one, "
+    line = f"tokbench: {file}: damaged, or written by another version of Tokbench; a run of snakemake leaves one, "
     for command in ("status", "cancel"):
         found = tokbench(command, plan.folder)
         assert (found.status, found.stdout) == (2, b"")

@@ -10,9 +10,8 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -21,15 +20,14 @@ from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import held_meanwhile
 from tokbench.workflow.cancel import cancel
-from tokbench.workflow.job_plan import _slurm_runs
-from tokbench.workflow.job_states import Times, last_message, read_plan, times, write_plan
+from tokbench.workflow.job_states import Times, last_message, read_plan, times
 from tokbench.workflow.status import as_json, overview
 from tokbench.workflow.status_output import overview_text, page
 
 
 def test_remaining_time_is_the_mean_of_done_jobs(tmp_path: Path) -> None:
     """By the mean of the stage's jobs that are done; nothing is made up where none is."""
-    jobs = [*(job(name) for name in "abcd"), job("e")._replace(stage="other", wildcards={})]
+    jobs = [*(job(name) for name in "abcd"), replace(job("e"), stage="other", wildcards={})]
     for name, wall in (("a", 1.0), ("b", 4.0)):
         put(tmp_path / f"results/x/made/{name}")
         put(tmp_path / f"results/x/benchmarks/make/{name}.tsv", BENCHMARK.format(wall, wall / 2))
@@ -44,7 +42,7 @@ def test_remaining_time_is_the_mean_of_done_jobs(tmp_path: Path) -> None:
     assert re.search(r"^all +5 .* >5\.0 s$", text, re.MULTILINE)
     assert "estimate" in text
     shown = page(found)
-    assert "<td>make b</td><td>4.0 s</td>" in shown
+    assert ">make b</td><td>4.0 s</td>" in shown
     assert 'name="viewport"' in shown
     assert shown.count("<main>") == 1
     assert shown.count("<table>") == shown.count('class="scrolls" tabindex="0" role="region" aria-label=') == 2
@@ -52,7 +50,7 @@ def test_remaining_time_is_the_mean_of_done_jobs(tmp_path: Path) -> None:
 
 def test_processors_of_jobs_that_are_too_short(tmp_path: Path) -> None:
     """The engine writes 0: that is not known, and a sum without it a lower bound."""
-    jobs = [job("a"), job("b"), job("c")._replace(stage="other")]
+    jobs = [job("a"), job("b"), replace(job("c"), stage="other")]
     for name, wall, cpu in (("a", "4", "2"), ("b", "0.2", "0.00"), ("c", "0.3", "0.00")):
         put(tmp_path / f"results/x/made/{name}")
         put(tmp_path / f"results/x/benchmarks/make/{name}.tsv", BENCHMARK.format(wall, cpu))
@@ -65,7 +63,7 @@ def test_processors_of_jobs_that_are_too_short(tmp_path: Path) -> None:
     text = overview_text(found)
     assert re.search(r"^make +2 +2 +4\.2 s +>2\.0 s +4\.0 s +–$", text, re.MULTILINE)
     assert re.search(r"^other +1 +1 +0\.3 s +– +0\.3 s +–$", text, re.MULTILINE)
-    assert "<td>make b</td><td>0.2 s</td><td>–</td>" in page(found)
+    assert ">make b</td><td>0.2 s</td><td>–</td>" in page(found)
     assert [one["cpu_s"] for one in as_json(found)["stages"]] == [2.0, None]
 
 
@@ -214,16 +212,12 @@ def test_the_engines_folder_is_not_seen(tmp_path: Path) -> None:
     assert list(cancel(plan))[1] == f"/nowhere/.snakemake: not visible here; {remedy}"
 
 
-def test_a_run_through_slurm_keeps_its_id(tmp_path: Path) -> None:
-    """And those of the runs before it, whose jobs may be at work if they were killed."""
-    module = ModuleType("snakemake_executor_plugin_slurm")
-    executor: Any = type("Executor", (), {"__module__": module.__name__, "run_uuid": RUN})()
-    workflow = SimpleNamespace(scheduler=SimpleNamespace(_executor=executor))
-    assert list(_slurm_runs(workflow, str(tmp_path))) == [RUN]
-    write_plan(plan_of(tmp_path, job("a"), slurm=("older",)))
-    assert list(_slurm_runs(workflow, os.fspath(tmp_path / "results" / "x"))) == ["older", RUN]
-    local = SimpleNamespace(scheduler=SimpleNamespace(_executor=object()))
-    assert list(_slurm_runs(local, os.fspath(tmp_path / "results" / "x"))) == ["older"]
+def test_ids_of_earlier_runs_come_before_that_in_the_log(tmp_path: Path) -> None:
+    """Jobs of earlier runs may still be in progress if those were killed."""
+    log = put(tmp_path / "engine.log", f"SLURM run ID: {RUN}\n")
+    assert plan_of(tmp_path, slurm=("older",), log=str(log)).slurm_runs == ("older", RUN)
+    assert plan_of(tmp_path, slurm=("older",), log="no file").slurm_runs == ("older",)
+    assert plan_of(tmp_path).slurm_runs == ()
 
 
 def test_a_killed_run_of_the_executor(tmp_path: Path) -> None:
@@ -247,13 +241,13 @@ def test_a_killed_run_of_the_executor(tmp_path: Path) -> None:
         )
     results = checkout.folder / "results" / "small"
     until = time.monotonic() + PATIENCE
-    while not (results / "jobs.json").exists() or len(overview(read_plan(results)).those("queued")) < 2:
+    while not (folder / "queue").exists() or not (results / "jobs.json").exists():
         assert process.poll() is None, (tmp_path / "said").read_text()
         assert time.monotonic() < until
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    [run] = read_plan(results).run.slurm
+    [run] = read_plan(results).slurm_runs
     assert (folder / "queue").read_text() == f"77 {run}\n"
     cancelling = [sys.executable, "-m", "tokbench", "cancel", str(results)]
     sources = {"PYTHONPATH": str(ROOT / "src")}
@@ -261,6 +255,6 @@ def test_a_killed_run_of_the_executor(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         f"Cancelled 1 job of SLURM run {run}.",
         f"Unlocked {checkout.folder}.",
-        f"{results}: 0 of 19 jobs done, 2 interrupted, 17 missing",
+        f"{results}: 0 of 19 jobs done, 19 missing",
         f"Continue with: cd {checkout.folder} && snakemake --profile profiles/slurm",
     ], done.stderr

@@ -208,14 +208,14 @@ def trainings_command(results: str, peak_tflops: float | None, as_csv: bool) -> 
     import csv
     import sys
 
-    from tokbench.workflow.status_output import Training, shown, trainings
+    from tokbench.workflow.trainings import Training, trainings, trainings_text
 
     rows = list(trainings(Path(results), peak_tflops))
     if as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerows([Training._fields, *rows])
     else:
-        click.echo("\n".join(shown(rows)))
+        click.echo("\n".join(trainings_text(rows)))
 
 
 @command("cancel", "clean up after a run that was killed", group="extras", place=60)

@@ -119,6 +119,11 @@ def held_meanwhile(folder: Path | str) -> Iterator[None]:
         os.close(descriptor)
 
 
+def changed_lock(folder: Path | str) -> int:
+    """Return the time in nanoseconds, by the clock of the file system, at which this process locked a folder."""
+    return (Path(folder) / NAME).stat().st_mtime_ns
+
+
 def is_held(folder: Path | str) -> bool | None:
     """Return whether a process has locked a folder of results; None if the file system has no locks.
 

@@ -3,7 +3,6 @@
 The executor gives all jobs of a run the same name, the run's id. The run's plan and Snakemake's log contain it.
 """
 
-import re
 import shlex
 import shutil
 import socket
@@ -19,10 +18,6 @@ from tokbench.workflow.job_states import Plan, life_of
 from tokbench.workflow.status import overview
 from tokbench.workflow.status_output import summary
 
-RUN_ID = re.compile(rb"^SLURM run ID: ([\w-]+)\s*$", re.MULTILINE)
-"""Line of Snakemake's log that contains a run's id."""
-LOG_START = 1_000_000
-"""Bytes at the start of the log that are searched for the id."""
 PATIENCE = 90.0
 """Seconds to wait for cancelled jobs to end. By default SLURM kills a job after 30 seconds."""
 ANSWER = 90.0
@@ -45,7 +40,7 @@ def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
         TokbenchError: the run is or may be in progress; its jobs cannot be cancelled, or do not end.
     """
     _check_dead(plan, force)
-    runs = list(dict.fromkeys((*plan.run.slurm, *_logged_runs(plan.run.log))))
+    runs = plan.slurm_runs
     with nullcontext() if is_held(plan.folder) else held_meanwhile(plan.folder):
         yield from _cancelled(runs, force)
         yield from _unlocked(plan)
@@ -68,15 +63,7 @@ def _check_dead(plan: Plan, force: bool) -> None:
         )
 
 
-def _logged_runs(log: str | None) -> list[str]:
-    try:
-        with open(log or "", "rb") as file:
-            return [run.decode() for run in RUN_ID.findall(file.read(LOG_START))]
-    except OSError:
-        return []
-
-
-def _cancelled(runs: list[str], force: bool) -> Iterator[str]:
+def _cancelled(runs: Sequence[str], force: bool) -> Iterator[str]:
     if not runs:
         yield "No cluster jobs: the run did not use SLURM."
     elif force and not shutil.which("squeue"):

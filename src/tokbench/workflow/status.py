@@ -1,7 +1,7 @@
 """Overview of an experiment: which jobs of its last run are done, running, failed or missing, from files only.
 
-A run writes its plan into the experiment's folder (:mod:`tokbench.workflow.job_states`). Outputs, logs, benchmarks, the
-engine's marks and the lock provide the rest. The workflow engine is not used: it would plan again, and works neither
+A run writes its plan into the experiment's folder (:mod:`tokbench.workflow.job_states`). Outputs, logs, benchmarks and
+the lock provide the rest. The workflow engine is not used: it would plan again, and works neither
 during a run nor on a machine that only sees the files.
 """
 
@@ -24,7 +24,7 @@ from tokbench.workflow.job_states import (
     times,
 )
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,9 @@ def as_json(seen: Overview) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "folder": str(seen.plan.folder),
-        "run": {"state": seen.life} | {key: value for key, value in asdict(run).items() if key != "marks"},
+        "run": {"state": seen.life}
+        | {key: value for key, value in asdict(run).items() if key != "began"}
+        | {"slurm": list(seen.plan.slurm_runs)},
         "total": _stage_json(seen.total),
         "left_unknown": seen.unknown,
         "stages": [_stage_json(stage) for stage in seen.stages],
@@ -126,7 +128,7 @@ def as_json(seen: Overview) -> dict[str, Any]:
 
 def _told(plan: Plan, job: Job, state: State) -> JobReport:
     took = times(plan.path(job.benchmark)) if state == "done" and job.benchmark else None
-    message = last_message(plan.path(job.log)) if state in ("failed", "interrupted") and job.log else None
+    message = last_message(plan.path(job.log)) if state == "failed" and job.log else None
     return JobReport(job, state, took, message)
 
 
