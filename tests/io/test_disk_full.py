@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from snakemake_logger_plugin_lines import of_engine
+from snakemake_logger_plugin_lines import write_error_in
 from tests.conftest import Tokbench
 from tests.support.files import fill, names, small_files, told
 from tests.support.rules import RULES
@@ -137,9 +137,9 @@ def test_errors_that_name_no_file_get_the_output(tmp_path: Path) -> None:
     ],
 )
 def test_full_disk_of_the_engine_is_one_line_with_a_remedy(text: str, place: str) -> None:
-    line = f"tokbench: {place}: No space left on device; make room there and run again: what is finished is kept"
-    assert of_engine(text) == line
-    assert of_engine(text.replace("[Errno 28] No space left on device", "killed")) is None
+    line = f"tokbench: {place}: No space left on device; make room there and run again: finished outputs are kept"
+    assert write_error_in(text) == line
+    assert write_error_in(text.replace("[Errno 28] No space left on device", "killed")) is None
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ def test_a_cache_that_cannot_be_made_names_its_variables(
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    remedy = "set HOME or XDG_CACHE_HOME to a folder that can be written to and run again: what is finished is kept"
+    remedy = "set HOME or XDG_CACHE_HOME to a folder that can be written to and run again: finished outputs are kept"
     denied = "PermissionError: [Errno 13] Permission denied: '{}'"
-    assert of_engine(denied.format(place)) == f"tokbench: {place}: Permission denied; {remedy}"
-    assert "let it be written to" in str(of_engine(denied.format("/elsewhere/results")))
+    assert write_error_in(denied.format(place)) == f"tokbench: {place}: Permission denied; {remedy}"
+    assert "allow writing there" in str(write_error_in(denied.format("/elsewhere/results")))
 
 
 PATIENCE = 120.0

@@ -59,8 +59,8 @@ def said(*records: Any) -> list[str]:
 def test_refused_jobs_are_reported_once_with_reason_and_remedy() -> None:
     assert said(starts(3), failed(3, REFUSED), starts(3), failed(3, REFUSED)) == [
         "build bpe at 400 was refused: Memory specification can not be satisfied; Requested node configuration is not"
-        " available (mem_mb 100, cores 2, runtime 60, partition cpu); what one job may ask for is cores, and mem_mb"
-        " under resources, in the profile: no more than a node has"
+        " available (mem_mb 100, cores 2, runtime 60, partition cpu); lower cores, or mem_mb under resources, in the"
+        " profile: no job may request more than a node has"
     ]
 
 
@@ -74,10 +74,10 @@ def test_jobs_that_only_wait_are_not_reported(reason: str) -> None:
     [
         ("PartitionTimeLimit", "will never start: its runtime is more than its partition allows; give the rule less"),
         ("PartitionNodeLimit", "will never start"),
-        ("PartitionConfig", "will never start: it asks for more than its partition gives; what one job may ask for"),
+        ("PartitionConfig", "will never start: it requests more than its partition has; lower cores"),
         ("BadConstraints", "will never start"),
         ("AssocMaxWallDurationPerJobLimit", "will never start: its runtime"),
-        ("QOSMaxMemoryPerJob", "will never start: it asks for more than one job"),
+        ("QOSMaxMemoryPerJob", "will never start: it requests more than one job"),
         ("AssocMaxJobsLimit", "it starts when other jobs have ended"),
         ("QOSMaxJobsPerUserLimit", "it starts when other jobs have ended"),
         ("ReqNodeNotAvail, UnavailableNodes:n2", "are down, drained or reserved; sinfo shows them"),
