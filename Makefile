@@ -90,7 +90,7 @@ sanitize: install  ## run the tests of the kernels with sanitizers of addresses 
 	  python -m pytest -p no:cacheprovider $(OF_KERNELS) $(OF_MEMORY:%=--deselect tests/%)
 
 accessibility:  ## run axe-core over pages in Chromium: PAGES="FILE FILE", AXE=axe.min.js, PLAYWRIGHT=a Python that has it
-	@test -n "$(AXE)" || { echo "say make accessibility AXE=node_modules/axe-core/axe.min.js; CONTRIBUTING.md tells the rest"; exit 2; }
+	@test -n "$(AXE)" || { echo "say make accessibility AXE=node_modules/axe-core/axe.min.js; see CONTRIBUTING.md"; exit 2; }
 	@$(PLAYWRIGHT) tools/check_accessibility.py --axe $(AXE) $(PAGES)
 
 benchmarks: install  ## compare the speed with other libraries, 20 minutes; TEXTS="options of benchmarks/speed/texts.py"
@@ -101,7 +101,7 @@ benchmarks: install  ## compare the speed with other libraries, 20 minutes; TEXT
 	python -m benchmarks.speed.run build/speed --peers build/peers/bin/python
 
 scale: install  ## measure time, memory and disk of every stage on text in bulk: TEXT=FOLDER, GIGABYTES="0.25 0.5 1 2"
-	@test -n "$(TEXT)" || { echo "say make scale TEXT=FOLDER; benchmarks/scale/run.py tells the rest"; exit 2; }
+	@test -n "$(TEXT)" || { echo "say make scale TEXT=FOLDER; see benchmarks/scale/run.py"; exit 2; }
 	python -m benchmarks.scale.run $(TEXT) $(if $(GIGABYTES),--gigabytes $(GIGABYTES)) $(if $(ABOUT),--about "$(ABOUT)")
 
 coverage: install  ## simulate every interval and test, and write docs/measured/coverage.md; about 6 minutes on two cores

@@ -552,7 +552,7 @@ def test_dry_runs_with_small_files_plan_every_tokenizer_and_model(name: str, che
 
 def costs_in(page: str) -> set[str]:
     text = (FOLDER.parent / "results" / "published" / page / "README.md").read_text(encoding="utf-8")
-    section = text.partition("## What the paper's experiment would cost\n")[2].partition("\n## ")[0]
+    section = text.partition("## Cost of the paper's experiment\n")[2].partition("\n## ")[0]
     return set(re.findall(r"\d\.\d\de\d+", section))
 
 

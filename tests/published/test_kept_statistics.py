@@ -163,4 +163,4 @@ def test_pages_without_verdicts_say_so_first(name: str, words: str) -> None:
     comparisons = pl.read_parquet(PUBLISHED / name / "tidy" / "bits_comparisons.parquet")
     assert set(comparisons["verdict"]) == {NOT_TESTED}
     page = page_of(name)
-    assert f"**{words} cannot carry a verdict.**" in page[: page.index("What the tables show")]
+    assert f"**{words} cannot carry a verdict.**" in page[: page.index("The tables show")]
