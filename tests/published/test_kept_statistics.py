@@ -159,8 +159,8 @@ def test_the_page_of_two_sizes_has_its_intervals() -> None:
 
 
 @pytest.mark.parametrize(("name", "words"), [("measures", "Three authors"), ("measures_over_scale", "Six authors")])
-def test_pages_without_verdicts_say_so_first(name: str, words: str) -> None:
+def test_pages_without_verdicts_begin_with_the_reason(name: str, words: str) -> None:
     comparisons = pl.read_parquet(PUBLISHED / name / "tidy" / "bits_comparisons.parquet")
     assert set(comparisons["verdict"]) == {NOT_TESTED}
     page = page_of(name)
-    assert f"**{words} cannot carry a verdict.**" in page[: page.index("The tables show")]
+    assert f"**{words} cannot carry a verdict.**" in page[: page.index("The tables show:")]
