@@ -72,11 +72,7 @@ rule read_sizes:
         recipe=corpora.sizes_recipe,
         begin=corpora.begin,
         end=corpora.end,
-        code=fingerprint(
-            "tokbench.corpus.sources:without_limits",
-            "tokbench.corpus.read:read_source",
-            "tokbench.corpus.parts:write_sizes",
-        ),
+        code=corpora.sizes_code,
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -140,12 +136,7 @@ rule deal_part:
         recipe=corpora.deal_recipe,
         begin=corpora.begin,
         end=corpora.end,
-        code=fingerprint(
-            "tokbench.corpus.sources:without_limits",
-            "tokbench.corpus.parts:groups_of",
-            "tokbench.corpus.read:read_source",
-            "tokbench.corpus.partitions:partition_part",
-        ),
+        code=corpora.deal_code,
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -246,7 +237,7 @@ rule prepare_parallel:
         job=records.of("prepare_parallel"),
         content=content_of(corpora.parallel_files),
         recipe=corpora.parallel_recipe,
-        code=fingerprint("tokbench.corpus.parallel_prepare:prepare_parallel"),
+        code=corpora.parallel_code,
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -29,6 +29,7 @@ from tokbench.config.sections import (
 )
 from tokbench.construction import Construction, constructions, options_with_recipes
 from tokbench.corpus import parallel, sources
+from tokbench.corpus.source_types import SOURCES
 from tokbench.evaluation.offline_tasks import TaskOptions
 from tokbench.evaluation.suites import (
     LocalTask,
@@ -220,15 +221,7 @@ def source_sections() -> Iterator[str]:
     """Yield the common keys of sources, then one section per type with its additional keys."""
     yield from section("### Keys of every source", "corpora.NAME.source", sources.Source)
     yield from section("### Keys of sources that read files", "corpora.NAME.source", sources.FileSource, COMMON_KEYS)
-    for model in (
-        sources.EmbeddedSource,
-        sources.TextSource,
-        sources.JsonLinesSource,
-        sources.ParquetSource,
-        sources.HubSource,
-        sources.ParallelSource,
-        sources.CountsSource,
-    ):
+    for model in SOURCES:
         name = model.model_json_schema()["properties"]["type"]["const"]
         of_files = issubclass(model, sources.FileSource)
         known = [*COMMON_KEYS, *(["path"] if of_files else [])] if issubclass(model, sources.Source) else []
@@ -241,7 +234,7 @@ def source_sections() -> Iterator[str]:
 def parallel_sections() -> Iterator[str]:
     """Yield the sections on parallel corpora and their file types."""
     yield from section("## Parallel corpora", "parallel_corpora.NAME", parallel.ParallelCorpus)
-    kinds = (parallel.LinePairs, parallel.TmxPairs, parallel.JsonLinePairs, parallel.ParquetPairs, parallel.HubPairs)
+    kinds = (parallel.LinePairs, parallel.TmxPairs, *parallel.RECORD_PAIRS.values(), parallel.HubPairs)
     for model in kinds:
         name = model.model_json_schema()["properties"]["type"]["const"]
         yield from section(f"### Pairs `{name}`", "parallel_corpora.NAME.train", model)

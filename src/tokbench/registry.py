@@ -100,12 +100,14 @@ class Registry(Generic[Kind]):
         package: package of the built-in methods, imported on first look-up; also the name of the entry-point group of
             other distributions.
         protocol: Protocol of the functions.
+        named_by: option by which the options of each method name it. Default: None (options do not name their method).
     """
 
-    def __init__(self, kind: str, package: str, protocol: type) -> None:
+    def __init__(self, kind: str, package: str, protocol: type, named_by: str | None = None) -> None:
         self.kind = kind
         self.package = package
         self.protocol = protocol
+        self.named_by = named_by
         self._methods: dict[str, Kind] = {}
         self._derived: dict[Callable[[list[Kind]], Any], tuple[list[Kind], Any]] = {}
         self._loaded = False
@@ -138,7 +140,8 @@ class Registry(Generic[Kind]):
         valid = isinstance(options, type) and issubclass(options, Options)
         self.check(valid, name, f"its options are {options!r}; pass a subclass of tokbench.options.Options")
         for key in RESERVED:
-            self.check(key not in options.model_fields, name, f"an option cannot be called '{key}'; rename it")
+            free = key == self.named_by or key not in options.model_fields
+            self.check(free, name, f"an option cannot be called '{key}'; rename it")
 
     def check(self, holds: bool, name: str, mistake: str) -> None:
         """Raise an error about the registration of a method, unless a condition is true.
@@ -260,6 +263,10 @@ class Registry(Generic[Kind]):
     def __iter__(self) -> Iterator[str]:
         self.load()
         return iter(sorted(self._methods))
+
+    def registered(self) -> list[Kind]:
+        """Return the methods that are registered so far, without loading others."""
+        return list(self._methods.values())
 
     def methods(self) -> list[Kind]:
         """Return all methods, sorted by name."""

@@ -19,7 +19,7 @@ from tokbench.commands.methods import schema
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read, validate
 from tokbench.construction import construction, constructions
-from tokbench.corpus.sources import JsonLinesSource
+from tokbench.corpus.formats.jsonl import JsonLinesSource
 from tokbench.errors import TokbenchError
 from tokbench.io.yaml import parse_yaml
 from tokbench.options import Options

@@ -14,7 +14,9 @@ from tests.support.corpora import whole_texts
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import files_with_equal_content
 from tokbench.corpus.duplicates import Duplicates, compared_splits, equal_files
-from tokbench.corpus.sources import CountsSource, EmbeddedSource, JsonLinesSource, TextSource
+from tokbench.corpus.formats.jsonl import JsonLinesSource
+from tokbench.corpus.formats.text import TextSource
+from tokbench.corpus.sources import CountsSource, EmbeddedSource
 from tokbench.corpus.splits import UNUSED
 from tokbench.errors import TokbenchError
 from tokbench.workflow.corpora import Corpora

@@ -29,13 +29,17 @@ from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import files_left_out
 from tokbench.corpus.documents import read_findings
+from tokbench.corpus.formats import corpus_formats
+from tokbench.corpus.formats.jsonl import JsonLinesSource
+from tokbench.corpus.formats.parquet import ParquetSource
+from tokbench.corpus.formats.text import TextSource
 from tokbench.corpus.read import mistakes_of_fields, read_source, without_windows
-from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource, files_of, left_out
+from tokbench.corpus.source_files import files_of, left_out
 from tokbench.corpus.units import read_units
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.resource import read_resource
 from tokbench.io import encodings
-from tokbench.io.compression import COMPRESSED, KINDS, LARGEST_WINDOW, window_of
+from tokbench.io.compression import COMPRESSED, LARGEST_WINDOW, window_of
 from tokbench.io.encodings import Notes, as_utf8, encoding_name
 from tokbench.io.paths import literal
 from tokbench.pretokens import PretokenCounts
@@ -77,7 +81,7 @@ def test_every_ending_of_the_tables_is_tried() -> None:
 def test_the_same_counts_under_every_ending(kind: str, tmp_path: Path, tokbench: Tokbench) -> None:
     """For commands, for a corpus that names the file, and for one that names its folder."""
     totals, found = set(), []
-    for number, (ending, packed, case) in enumerate(product(KINDS[kind], WRAPPERS, CASES)):  # type: ignore[index]
+    for number, (ending, packed, case) in enumerate(product(corpus_formats[kind].endings, WRAPPERS, CASES)):
         path = tmp_path / "corpus" / f"{number}" / f"a{case(ending + packed)}"
         path.parent.mkdir(parents=True)
         path.write_bytes(WRAPPERS[packed](content(kind)))
@@ -133,7 +137,11 @@ def archive(name: str) -> bytes:
         ("a.txt", archive("zip"), "a zip archive; unpack it first"),
         ("a.jsonl.zip", archive("zip"), "a zip archive; unpack it first"),
         ("a.txt", archive("tar"), "a tar archive; unpack it first"),
-        ("a.txt", archive("parquet"), "a Parquet file; rename it to .parquet"),
+        (
+            "a.txt",
+            archive("parquet"),
+            "Parquet by its first bytes, and read as text here; set 'type: parquet'",
+        ),
         ("a.jsonl", archive("parquet"), "a Parquet file; rename it to .parquet"),
         ("a.tar.gz", WRAPPERS[".gz"](archive("tar")), "a tar archive within gzip; decompress it once"),
         ("a.txt.zst", WRAPPERS[".zst"](archive("parquet")), "a Parquet file within zstd; decompress it once"),
@@ -423,7 +431,8 @@ def test_encodings_that_are_none(tmp_path: Path, tokbench: Tokbench) -> None:
     output = ("-o", tmp_path / "counts.parquet")
     for name in ("nonsense", "hex", "undefined", ""):
         assert "is not an encoding; use utf-8, bytes" in tokbench(*COUNT, *output, path, f"--encoding={name}").message
-    assert "a.jsonl is JSON Lines" in tokbench(*COUNT, *output, path, "--encoding=bytes").message
+    message = tokbench(*COUNT, *output, path, "--encoding=bytes").message
+    assert "a.jsonl: encoding: JSON is text, and cannot be read as 'bytes'" in message
     message = tokbench(*COUNT, *output, _parquet(tmp_path), "--encoding=utf-16").message
     assert message == "tokbench: --encoding utf-16: Parquet has its own encoding; leave the option out"
     recipe = json.dumps({"source": {"type": "jsonl", "encoding": "bytes"}, "splits": {"tokenizer": 1.0}})

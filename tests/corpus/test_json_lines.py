@@ -24,11 +24,14 @@ from tests.support.processes import peak
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import long_documents
 from tokbench.corpus.fetch import _document
-from tokbench.corpus.json_lines import REMEDY, SKIP
-from tokbench.corpus.parallel import JsonLinePairs
+from tokbench.corpus.formats.jsonl import JsonLinesSource
+from tokbench.corpus.formats.parquet import ParquetSource
+from tokbench.corpus.formats.text import TextSource
+from tokbench.corpus.parallel import RECORD_PAIRS
 from tokbench.corpus.parallel_read import read_pairs
 from tokbench.corpus.read import mistakes_of_fields, read_source
-from tokbench.corpus.sources import HubSource, JsonLinesSource, ParquetSource, TextSource
+from tokbench.corpus.reading import REMEDY, SKIP
+from tokbench.corpus.sources import HubSource
 from tokbench.errors import TokbenchError
 from tokbench.io.encodings import Notes
 from tokbench.kernels.json_fields import find_fields
@@ -78,24 +81,24 @@ def test_fields_of_pairs_that_are_not_read_do_not_matter(odd: str, tmp_path: Pat
     path = tmp_path / "pairs.jsonl"
     path.write_text(f'{{{ODD_FIELDS[odd]}, "translation": {{"de": "\\u00e4", "en": null}}}}\n')
     fields = {"de": "translation.de", "en": "translation.en"}
-    pairs = JsonLinePairs(type="jsonl", path=[str(path)], fields=fields)
+    pairs = RECORD_PAIRS["jsonl"](type="jsonl", path=[str(path)], fields=fields)
     assert list(read_pairs(pairs, ("de", "en"))) == [("ä".encode(), b"")]
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"de": "a", "de": "b", "en": "c"}', "the key 'de' is given twice in one object; correct the line"),
-        ('{"de": "a"}', "nothing under 'en'; correct the line, or name another under fields"),
-        ('["de"]', "nothing under 'de'; correct the line, or name another under fields"),
-        ('{"de": "a", "en": 1}', "no text under 'en'; correct the line, or name another under fields"),
+        ('{"de": "a", "de": "b", "en": "c"}', "the key 'de' is given twice in one object; correct it"),
+        ('{"de": "a"}', "no field 'en' (found de); name another under fields"),
+        ('["de"]', "not a JSON object; correct it"),
+        ('{"de": "a", "en": 1}', "no text under 'en'; correct it"),
     ],
 )
 def test_bad_pairs(line: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text(line + "\n")
     with pytest.raises(TokbenchError) as error:
-        list(read_pairs(JsonLinePairs(type="jsonl", path=[str(path)]), ("de", "en")))
+        list(read_pairs(RECORD_PAIRS["jsonl"](type="jsonl", path=[str(path)]), ("de", "en")))
     assert str(error.value) == f"{path}:1: {reason}"
 
 
@@ -172,8 +175,9 @@ def test_dots_lead_into_objects(tmp_path: Path) -> None:
     assert [(document.language, document.text) for document in read_source(source, longest=10)] == expected
     for line in ('{"translation": {"de": "a"}}', '{"translation": "a"}', '{"translation": [{"en": "a"}]}'):
         source = source_of(tmp_path / "rows.jsonl", line, **fields)
-        message = f"{tmp_path}/rows.jsonl:1: not a JSON object with a string under 'translation.en'; {REMEDY}"
-        assert rejected(source) == message
+        there = " (found translation)" if line == '{"translation": "a"}' else ""
+        message = f"{tmp_path}/rows.jsonl:1: no field 'translation.en'{there}; name another field"
+        assert rejected(source).startswith(message)
     for line, key in (
         ('{"translation": {"en": "a", "en": "b"}}', "en"),
         ('{"translation": {"en": "a"}, "translation": {"en": "a"}}', "translation"),
@@ -199,7 +203,7 @@ def test_dots_lead_into_structures_of_parquet(tmp_path: Path) -> None:
         assert message == f"{path}: no column '{field}' (there are translation, translation.en)"
     pq.write_table(pa.table({"translation": [None, *rows]}), path)
     message = rejected(ParquetSource(type="parquet", path=[str(path)], text_field="translation.en"))
-    assert message == f"{path}: row 1 has no text in column 'translation.en'; fill it, or {SKIP}"
+    assert message == f"{path}: row 1: no text under 'translation.en'; {REMEDY}"
 
 
 @pytest.mark.parametrize("longest", [None, 1 << 20])
@@ -209,24 +213,26 @@ def test_null_texts_are_bad_records_of_every_format(longest: int | None, tmp_pat
     rows, lines = tmp_path / "rows.parquet", tmp_path / "rows.jsonl"
     pq.write_table(pa.table({"text": values}), rows)
     lines.write_text("".join(json.dumps({"text": value}) + "\n" for value in values))
-    for source, key in (
-        (ParquetSource(type="parquet", path=[str(rows)], bad_lines="skip"), "bad_rows"),
-        (JsonLinesSource(type="jsonl", path=[str(lines)], bad_lines="skip"), "bad_lines"),
-    ):
+    sources = (
+        ParquetSource(type="parquet", path=[str(rows)], bad_lines="skip"),
+        JsonLinesSource(type="jsonl", path=[str(lines)], bad_lines="skip"),
+    )
+    for source in sources:
         notes = Notes()
         assert [document.text for document in read_source(source, longest=longest, notes=notes)] == [b"a", b"", b"b"]
-        assert notes.counts() == {key: 1}
+        assert notes.counts() == {"bad_records": 1}
         assert SKIP in rejected(source.model_copy(update={"bad_lines": "reject"}))
     hub = HubSource(type="hub", dataset="a/b", revision="0" * 40)
     with pytest.raises(
-        TokbenchError, match=re.escape(f"row 2 has no text in column 'text'; name another column, or {SKIP}")
+        TokbenchError,
+        match=re.escape(f"row 2: no text under 'text'; name another field (text_field, or --text-field), or {SKIP}"),
     ):
         _document(2, {"text": None}, hub, Notes())
     notes = Notes()
     assert _document(2, {"text": None}, hub.model_copy(update={"bad_lines": "skip"}), notes) is None
-    assert notes.lines() == {"bad_rows": "1 row without text left out"}
+    assert notes.lines() == {"bad_records": "1 bad record left out"}
     call = ("count", "--scheme", "gpt2", "-o", tmp_path / "counts.parquet", "--bad-lines", "skip")
-    assert "1 row without text left out" in tokbench(*call, rows).stderr.splitlines()
+    assert "1 bad record left out" in tokbench(*call, rows).stderr.splitlines()
 
 
 def test_languages_of_the_hub_may_be_nested() -> None:
@@ -253,8 +259,8 @@ def test_bad_lines_are_left_out_and_counted(
     notes = Notes()
     found = b"|".join(document.text for document in read_source(source, longest=longest, notes=notes))
     assert re.sub(rb"(?<=c)\|(?=c)", b"", found) == b"first|second|" + b"c" * 60
-    assert notes.bad_lines == len(BAD) + len(long)
-    assert notes.lines() == {"bad_lines": f"{len(BAD) + len(long)} bad lines left out"}
+    assert notes.bad_records == len(BAD) + len(long)
+    assert notes.lines() == {"bad_records": f"{len(BAD) + len(long)} bad records left out"}
 
 
 def test_bad_utf8_is_a_bad_line(tmp_path: Path) -> None:
@@ -270,22 +276,22 @@ def test_manifest_counts_bad_and_empty_lines(tmp_path: Path, tokbench: Tokbench)
     source = {"type": "jsonl", "bad_lines": "skip", "documents": "line"}
     recipe = {"source": source, "splits": {"tokenizer": 0.5, "evaluation": 0.5}}
     outcome = tokbench("prepare", "--recipe", json.dumps(recipe), "-o", tmp_path / "corpus", rows)
-    lines = {"bad_lines": "1,500 bad lines left out", "empty_lines": "1,500 empty lines left out"}
+    lines = {"bad_records": "1,500 bad records left out", "empty_lines": "1,500 empty lines left out"}
     assert json.loads((tmp_path / "corpus" / "manifest.json").read_text()) == lines
     assert outcome.stderr.splitlines()[:2] == list(lines.values())
     sizes = tmp_path / "sizes.parquet"
     tokbench("read_sizes", "--recipe", json.dumps({"source": source}), "-o", sizes, rows)
     places = tmp_path / "places"
     outcome = tokbench("split_corpus", "--recipe", json.dumps(recipe | {"parts": 2}), "-o", places, sizes, sizes)
-    assert "3,000 bad lines left out" in outcome.stderr.splitlines()
+    assert "3,000 bad records left out" in outcome.stderr.splitlines()
 
 
 def test_bad_lines_on_the_command_line(tmp_path: Path, tokbench: Tokbench) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"text": "a"}\n{"txt": 1}\n')
     call = ["count", "--scheme", "gpt2", "-o", tmp_path / "counts.parquet", rows]
-    assert tokbench(*call).message.endswith(REMEDY)
-    assert "1 bad line left out" in tokbench(*call, "--bad-lines", "skip").stderr.splitlines()
+    assert tokbench(*call).message.endswith(SKIP)
+    assert "1 bad record left out" in tokbench(*call, "--bad-lines", "skip").stderr.splitlines()
 
 
 def test_no_good_line_is_a_mistake_before_any_work(tmp_path: Path) -> None:
@@ -293,7 +299,7 @@ def test_no_good_line_is_a_mistake_before_any_work(tmp_path: Path) -> None:
     source = source_of(path, '{"txt": "a"}', '{"text": "b"}', bad_lines="skip")
     assert mistakes_of_fields(source) == []
     assert mistakes_of_fields(source.model_copy(update={"text_field": "body"})) == [
-        f"{path}: no line is good (2 bad ones); name the fields that it has"
+        f"{path}: no record is good (2 bad ones); name the fields that it has"
     ]
 
 

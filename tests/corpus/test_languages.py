@@ -206,7 +206,7 @@ def test_one_manifest_has_all_findings(tokbench: Tokbench, tmp_path: Path) -> No
     recipe = {"source": source, "splits": {"tokenizer": 0.1, "evaluation": 0.9}, "longest_document": 1_000_000}
     outcome = tokbench("prepare", "--recipe", json.dumps(recipe), "-o", tmp_path / "corpus", text)
     found = json.loads((tmp_path / "corpus" / "manifest.json").read_text())
-    keys = ["cut_documents", "untagged_documents", "byte_order_marks", "bad_lines", "empty_lines", "duplicates"]
+    keys = ["cut_documents", "untagged_documents", "byte_order_marks", "bad_records", "empty_lines", "duplicates"]
     assert list(found) == keys
     assert found["untagged_documents"].startswith("11 documents have no language")
     assert outcome.stderr.splitlines()[: len(found)] == list(found.values())

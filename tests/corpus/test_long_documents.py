@@ -19,13 +19,17 @@ from hypothesis import strategies as st
 from tests.conftest import Tokbench
 from tests.support.small_models import MAKER, Bytes, ids_of
 from tokbench.config.experiment import Experiment
-from tokbench.corpus import json_lines, long_documents
+from tokbench.corpus import long_documents
 from tokbench.corpus.documents import RESTS, ContinuationPiece, Document, read_documents, read_shard
+from tokbench.corpus.formats import jsonl
+from tokbench.corpus.formats.jsonl import JsonLinesSource
+from tokbench.corpus.formats.parquet import ParquetSource
+from tokbench.corpus.formats.text import TextSource
 from tokbench.corpus.long_documents import Cutter, pieces_of
 from tokbench.corpus.prepare import prepare
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import open_shards
-from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
+from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import LONGEST, document_sizes, longest_in, per_piece
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing
@@ -154,7 +158,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of files and of strings of a size for tests."""
     monkeypatch.setattr(long_documents, "PART", 7)
     monkeypatch.setattr("tokbench.corpus.read.PART", 7)
-    monkeypatch.setattr(json_lines, "PIECE", 8)
+    monkeypatch.setattr(jsonl, "PIECE", 8)
 
 
 KINDS = [("text", ""), ("text", ".gz"), ("jsonl", ""), ("jsonl", ".gz"), ("parquet", "")]
@@ -189,7 +193,7 @@ def test_rows_of_parquet_that_are_views(tmp_path: Path) -> None:
     source = ParquetSource(type="parquet", path=[str(path)])
     documents = read_source(source, longest=20)
     assert next(documents).text == b"a b a b a b a b a"
-    with pytest.raises(TokbenchError, match="row 2 has no text"):
+    with pytest.raises(TokbenchError, match="row 2: no text under"):
         list(documents)
 
 

@@ -21,13 +21,15 @@ from hypothesis import strategies as st
 from tests.conftest import ODD, Tokbench, write_json_lines
 from tests.support.corpora import WRAPPERS, rejected, texts
 from tests.support.processes import MEGABYTE, contents, peak
-from tokbench.corpus import json_lines
 from tokbench.corpus.documents import Document, read_findings, read_shard, schema
-from tokbench.corpus.json_lines import REMEDY, SKIP
+from tokbench.corpus.formats import jsonl
+from tokbench.corpus.formats.jsonl import JsonLinesSource
+from tokbench.corpus.formats.parquet import ParquetSource
+from tokbench.corpus.formats.text import TextSource
 from tokbench.corpus.prepare import prepare, shard_paths
-from tokbench.corpus.read import read_source, texts_of_rows
+from tokbench.corpus.read import read_source
+from tokbench.corpus.reading import REMEDY
 from tokbench.corpus.shards import open_shards
-from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
 from tokbench.corpus.splits import UNUSED, split_documents
 from tokbench.errors import TokbenchError
 from tokbench.runtime.memory_limit import DocumentLimit, MemoryLimit
@@ -91,7 +93,7 @@ def test_a_shard_of_long_documents_has_plain_values(tmp_path: Path) -> None:
 
 @pytest.fixture
 def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines, "PIECE", 10)
+    monkeypatch.setattr(jsonl, "PIECE", 10)
 
 
 def read(line: bytes, path: Path) -> list[Document] | str:
@@ -131,7 +133,7 @@ def same(line: bytes, folders: pytest.TempPathFactory) -> None:
     path = folders.getbasetemp() / "line.jsonl"
     found = read(line, path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_lines, "PIECE", 1 << 30)
+        patch.setattr(jsonl, "PIECE", 1 << 30)
         assert found == read(line, path)
 
 
@@ -256,9 +258,10 @@ def test_another_column_makes_no_text_too_long(tmp_path: Path) -> None:
         pa.table({"about": ["x" * MEGABYTE], "text": ["a"], "web": ["y" * MEGABYTE]}), tmp_path / "a.parquet"
     )
     largest = DocumentLimit(MEGABYTE // 2, 1, 0, 100)
-    assert list(texts_of_rows(tmp_path / "a.parquet", "text", None, largest)) == [("", b"a")]
+    source = ParquetSource(type="parquet", path=[str(tmp_path / "a.parquet")])
+    assert [document.text for document in read_source(source, largest=largest)] == [b"a"]
     with pytest.raises(TokbenchError, match="row group 1: a document of more than"):
-        list(texts_of_rows(tmp_path / "a.parquet", "web", None, largest))
+        list(read_source(source.model_copy(update={"text_field": "web"}), largest=largest))
 
 
 @pytest.mark.parametrize("path", ["folder", "folder/*", "folder/a.txt/*"])
@@ -294,12 +297,19 @@ def test_truncated_files(tmp_path: Path) -> None:
         assert rejected(TextSource(type="text", path=[str(path)])).startswith(f"{path}: cannot be read (")
 
 
-@pytest.mark.parametrize("line", ['["text"]', '{"text": 3}', "3", '{"text": null}'])
-def test_bad_json_line(line: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('["text"]', "not a JSON object"),
+        ("3", "not a JSON object"),
+        ('{"text": 3}', "no text under 'text'"),
+        ('{"text": null}', "no text under 'text'"),
+    ],
+)
+def test_json_line_without_text_names_the_reason(line: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "a"}\n\n' + line + "\n")
-    expected = f"{path}:3: not a JSON object with a string under 'text'; {REMEDY}"
-    assert rejected(JsonLinesSource(type="jsonl", path=[str(path)])) == expected
+    assert rejected(JsonLinesSource(type="jsonl", path=[str(path)])) == f"{path}:3: {reason}; {REMEDY}"
 
 
 @pytest.mark.parametrize(
@@ -314,7 +324,7 @@ def test_bad_json_line(line: str, tmp_path: Path) -> None:
         ('{"text": "a", "language": ["en"]}', "3: the language under 'language' is not text"),
         ('{"text": "a", "language": "\\ud800"}', "3: the language under 'language' is not text"),
         ('{"text": "a", "language": ' + "9" * 5000 + "}", "3: the language under 'language' is not text"),
-        ('{"text": ' + "9" * 5000 + "}", "3: not a JSON object with a string under 'text'"),
+        ('{"text": ' + "9" * 5000 + "}", "3: no text under 'text'"),
     ],
 )
 def test_line_that_is_not_json(line: str, told: str, tmp_path: Path) -> None:
@@ -327,18 +337,19 @@ def test_empty_cells_are_no_documents(tmp_path: Path) -> None:
     """An empty text is a document, a cell without one is not."""
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"text": ["a", ""] * 200 + [None]}), path)
-    expected = f"{path}: row 401 has no text in column 'text'; fill it, or {SKIP}"
+    expected = f"{path}: row 401: no text under 'text'; {REMEDY}"
     assert rejected(ParquetSource(type="parquet", path=[str(path)])) == expected
 
 
 def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
-    """A text comes as its bytes; a language must be text."""
+    """A text comes as its bytes; a language must be text, and is a bad record."""
     path = tmp_path / "rows.parquet"
     broken = pa.StringArray.from_buffers(1, pa.array([ODD]).buffers()[1], pa.array([ODD]).buffers()[2])
     pq.write_table(pa.table({"text": broken, "tag": broken}), path)
     assert texts(ParquetSource(type="parquet", path=[str(path)])) == [ODD]
     source = ParquetSource(type="parquet", path=[str(path)], language_field="tag")
-    assert rejected(source).startswith(f"{path}: not readable as Parquet ('utf-8' codec")
+    assert rejected(source).startswith(f"{path}: row 1: the language ")
+    assert texts(source.model_copy(update={"bad_lines": "skip"})) == []
 
 
 def test_changed_page(tmp_path: Path) -> None:
@@ -385,7 +396,7 @@ def test_rejection_through_the_command_line(tmp_path: Path, tokbench: Tokbench) 
     recipe = json.dumps({"source": "jsonl", "splits": {"tokenizer": 1.0}})
     message = tokbench("prepare", "--recipe", recipe, "-o", tmp_path / "corpus", path).message
     assert message.startswith(
-        f"tokbench: {path}:2: no key 'text' (found body); name the key of the text (text_field: body, or"
+        f"tokbench: {path}:2: no field 'text' (found body); name another field (text_field, or --text-field), or skip"
     )
     assert not (tmp_path / "corpus").exists()
 

@@ -22,22 +22,17 @@ from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import read_findings, read_shard, write_findings
 from tokbench.corpus.duplicates import DIGEST
+from tokbench.corpus.formats.jsonl import JsonLinesSource
+from tokbench.corpus.formats.parquet import ParquetSource
+from tokbench.corpus.formats.text import TextSource
+from tokbench.corpus.limits import is_limited, without_limits
 from tokbench.corpus.partitions import partition_part, write_partitions
 from tokbench.corpus.parts import SourcePart, groups_of, parts_of, write_sizes
 from tokbench.corpus.prepare import UNBOUND, link_shards, prepare
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import shard_paths
 from tokbench.corpus.shuffle import PER_DOCUMENT, assign_documents, read_totals
-from tokbench.corpus.sources import (
-    FileSource,
-    HubSource,
-    JsonLinesSource,
-    ParquetSource,
-    Source,
-    TextSource,
-    is_limited,
-    without_limits,
-)
+from tokbench.corpus.sources import FileSource, HubSource, Source
 from tokbench.corpus.splits import UNUSED, _mix, split_documents
 from tokbench.errors import TokbenchError
 from tokbench.io.encodings import Notes

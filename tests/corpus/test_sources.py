@@ -25,18 +25,14 @@ from tests.conftest import ODD, Tokbench, write_json_lines
 from tests.support.corpora import WRAPPERS, rejected, texts
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import Document, read_documents
+from tokbench.corpus.embedded import embedded_texts
+from tokbench.corpus.formats.jsonl import JsonLinesSource
+from tokbench.corpus.formats.parquet import ParquetSource
+from tokbench.corpus.formats.text import TextSource
 from tokbench.corpus.leakage import find_leakage
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source
-from tokbench.corpus.sources import (
-    EmbeddedSource,
-    HubSource,
-    JsonLinesSource,
-    ParquetSource,
-    Source,
-    TextSource,
-    embedded_texts,
-)
+from tokbench.corpus.sources import EmbeddedSource, HubSource, Source
 from tokbench.corpus.splits import UNUSED, _mix, split_documents
 from tokbench.errors import TokbenchError
 from tokbench.tabulation.documents import leakage_table
@@ -49,7 +45,7 @@ def test_embedded_corpus_is_always_the_same_and_imports_nothing() -> None:
     assert len(found) > 400
     assert all(text.decode() for text in found)
     code = (
-        "import hashlib, sys; from tokbench.corpus.sources import embedded_texts\n"
+        "import hashlib, sys; from tokbench.corpus.embedded import embedded_texts\n"
         "print(hashlib.sha256(b'|'.join(embedded_texts())).hexdigest())\n"
         "assert {'this', 'antigravity', 'tkinter', 'turtle'}.isdisjoint(sys.modules)\n"
     )

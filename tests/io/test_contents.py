@@ -71,7 +71,7 @@ def test_a_tokenizers_file_is_one_under_any_name(name: str, folder: Path) -> Non
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_text_that_resembles_one_is_a_text(name: str, folder: Path) -> None:
-    assert content_of(folder / name).kind == ("jsonl" if "json" in name else "text")
+    assert content_of(folder / name).kind == "text"
 
 
 def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
@@ -183,7 +183,6 @@ def contents(folder: Path, tokenizer: Path, tmp_path: Path) -> dict[str, list[Pa
         "tokenizer": [*tokenizers, tokenizer, tmp_path / "library"],
         "model": [model],
         "results": [results],
-        "jsonl": [folder / "model.jsonl"],
         "marked_up": [tmp_path / "page.html"],
     }
 

@@ -28,13 +28,15 @@ from tokbench.candidates.scored_text import read_scores
 from tokbench.commands.encoding import decoded
 from tokbench.config.load import read as read_configuration
 from tokbench.corpus.documents import Document, read_shard
+from tokbench.corpus.formats.jsonl import JsonLinesSource
+from tokbench.corpus.formats.parquet import ParquetSource
+from tokbench.corpus.formats.text import TextSource
 from tokbench.corpus.partitions import partition_part, write_partitions
 from tokbench.corpus.parts import write_sizes
 from tokbench.corpus.prepare import UNBOUND
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import open_shards, shard_paths
 from tokbench.corpus.shuffle import assign_documents, read_totals
-from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
 from tokbench.errors import TokbenchError
 from tokbench.evaluation.local_tasks import _read as read_questions
 from tokbench.evaluation.suites import LocalTask

@@ -59,7 +59,7 @@ def pretokens_to_compare(tokenizer: Tokenizer) -> PretokenCounts:
         TokbenchError: the tokenizer runs through another library and needs no export.
     """
     _require_ours(tokenizer)
-    from tokbench.corpus.sources import embedded_texts
+    from tokbench.corpus.embedded import embedded_texts
 
     return count_pretokens([*embedded_texts(), *tokenizer.vocabulary.tokens], tokenizer.pretokenization)
 

@@ -21,7 +21,7 @@ LONGEST_PATH = 4096
 LONGEST_SHOWN = 120
 """Maximum number of characters of a path in a message."""
 SUFFIXES = (*ENDINGS, ".npy", ".py", ".rst", ".tex", ".yaml", ".yml", ".zip")
-"""Suffixes by which a text without white space looks like a file name."""
+"""Suffixes by which a text without white space looks like a file name, in addition to those of corpus formats."""
 
 
 def texts_of(call: str, texts: Any) -> Iterator[bytes]:
@@ -61,8 +61,7 @@ def _reject_path(call: str, text: str) -> None:
     if not text or len(text) > LONGEST_PATH:
         return
     exists = os.path.exists(text)
-    named = os.sep in text or text.lower().endswith(SUFFIXES)
-    if not exists and (not named or any(letter.isspace() for letter in text)):
+    if not exists and (any(letter.isspace() for letter in text) or not _is_file_name(text)):
         return
     name = shortened(repr(text), LONGEST_SHOWN)
     remedy = f"pass pathlib.Path({name}) for the file, or [{name}] to {call} the string"
@@ -71,14 +70,24 @@ def _reject_path(call: str, text: str) -> None:
     raise TokbenchError(f"{call}: {name} looks like a path; {remedy}")
 
 
+def _is_file_name(text: str) -> bool:
+    """Return whether a text looks like a path, by a separator or a known ending."""
+    if os.sep in text or "." not in text:
+        return os.sep in text
+    from tokbench.corpus.formats import endings_of_formats
+
+    return text.lower().endswith((*SUFFIXES, *endings_of_formats()))
+
+
 def read(paths: Paths, *, text_field: str | None = None, encoding: str | None = None) -> list[bytes]:
     """Return the documents of files, as the command line reads them.
 
     Args:
         paths: a file or folder, or several; ``*``, ``?`` and ``[`` in a ``str`` match files, sorted by name.
-            Each line of JSON Lines, row of Parquet, and file of text is a document. Files may be compressed.
+            Each record, such as a line of JSON Lines, is a document, and each file of text. Files may be compressed.
         text_field: key or column of the text. Default: ``text``.
-        encoding: encoding of text and JSON Lines. Default: UTF-8; invalid bytes are returned unchanged.
+        encoding: encoding of text, and of other files without an encoding of their own. Default: UTF-8; invalid bytes
+            are returned unchanged.
 
     Raises:
         TokbenchError: a file does not exist or is damaged, a pattern matches no file, or an option is unused.

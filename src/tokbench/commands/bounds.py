@@ -217,7 +217,8 @@ def ngram_bits_command(
     document, the number of vocabulary entries, and tokens never seen in training. If a tokenizer is lossy, it also has
     the bytes that each document loses.
 
-    Texts are plain text, JSON Lines or Parquet, compressed or not. Format by file ending; default: plain text.
+    Texts are files of any corpus format, see 'tokbench methods'. Format by file ending or first bytes; default: plain
+    text.
     Documents of corpus shards keep their order and numbers. Documents of other files are numbered from 0, several files
     as one text. Models that do not fit into --memory are evaluated token by token.
     """

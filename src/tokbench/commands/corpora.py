@@ -138,18 +138,21 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
 
 @command("read_sizes", "read the document sizes of a part", group="stages", place=70)
 @click.option("--recipe", required=True, help="Source as JSON, as in the configuration.")
-@click.option("--begin", type=Share(), default="0/1", help="Fraction of the first file to skip (Parquet).")
-@click.option("--end", type=Share(), default="1/1", help="Fraction of the last file at which to stop (Parquet).")
+@click.option("--begin", type=Share(), default="0/1", help="Fraction of the first file to skip (divisible formats).")
+@click.option(
+    "--end", type=Share(), default="1/1", help="Fraction of the last file at which to stop (divisible formats)."
+)
 @output_file(mark=columns("size", "language", optional=("digest",)), required=True, help="Parquet file of the sizes.")
 @memory_option(DEFAULT)
 @click.argument("files", nargs=-1, required=True, type=SOURCE)
 def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes: int, files: tuple[str, ...]) -> None:
     """Read size and language of every document in FILES, one part of a source, for 'tokbench split_corpus'."""
     from tokbench.commands.recipes import corpus_of, source_of, span_of
-    from tokbench.corpus.parts import ReadSpan, write_sizes
+    from tokbench.corpus.limits import without_limits
+    from tokbench.corpus.parts import write_sizes
     from tokbench.corpus.read import read_source, without_windows
+    from tokbench.corpus.reading import ReadSpan
     from tokbench.corpus.shards import COPIES
-    from tokbench.corpus.sources import without_limits
     from tokbench.io.encodings import Notes
 
     exit_status.describe_task(f"read the sizes of the documents in {files[0]}{' and others' * (len(files) > 1)}")
@@ -198,8 +201,10 @@ def split_corpus_command(recipe: str, output: str, units: str | None, megabytes:
 
 @command("deal_part", "assign the documents of a part to shards", group="stages", place=90)
 @click.option("--recipe", required=True, help="Source, splits, shards and parts as JSON, as in the configuration.")
-@click.option("--begin", type=Share(), default="0/1", help="Fraction of the first file to skip (Parquet).")
-@click.option("--end", type=Share(), default="1/1", help="Fraction of the last file at which to stop (Parquet).")
+@click.option("--begin", type=Share(), default="0/1", help="Fraction of the first file to skip (divisible formats).")
+@click.option(
+    "--end", type=Share(), default="1/1", help="Fraction of the last file at which to stop (divisible formats)."
+)
 @click.option("--places", required=True, type=click.Path(exists=True, dir_okay=False), help="Places of the part.")
 @output_file(mark=columns("place", "document", "language", "text"), required=True, help="Parquet file of the texts.")
 @memory_option(DEFAULT)
@@ -209,11 +214,11 @@ def deal_part_command(
 ) -> None:
     """Sort the documents in FILES, one part of a source, by their shard, for 'tokbench write_shards'."""
     from tokbench.commands.recipes import corpus_of, groups_in, source_of, span_of
+    from tokbench.corpus.limits import without_limits
     from tokbench.corpus.partitions import partition_part
-    from tokbench.corpus.parts import ReadSpan
     from tokbench.corpus.read import read_source, without_windows
+    from tokbench.corpus.reading import ReadSpan
     from tokbench.corpus.shards import COPIES
-    from tokbench.corpus.sources import without_limits
 
     exit_status.describe_task(f"deal out the documents in {files[0]}{' and others' * (len(files) > 1)}")
     corpus, _ = corpus_of(recipe)

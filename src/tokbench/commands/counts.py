@@ -2,7 +2,6 @@
 
 import os
 from operator import attrgetter
-from pathlib import Path
 
 import click
 
@@ -48,10 +47,10 @@ def count_command(
 
     If the counts do not fit into --memory, they are sorted on disk, next to the output.
 
-    Texts are plain text, JSON Lines or Parquet, compressed or not. Format by file ending; default: plain text.
+    Texts are files of any corpus format, see 'tokbench methods'. Format by file ending or first bytes; default: plain
+    text.
     """
-    from tokbench.corpus.folders import read_folder
-    from tokbench.corpus.text_files import note_untagged, read_files
+    from tokbench.corpus.text_files import files_in, note_untagged, read_files
     from tokbench.pretokens.external_count import count_external
     from tokbench.pretokens.spilling_counter import MemoryBound
     from tokbench.report.wording import pluralise
@@ -65,7 +64,7 @@ def count_command(
         documents = ((document.language, document.text) for document in read)
         totals = count_external(documents, scheme, output, MemoryBound(megabytes))
     for folder in filter(os.path.isdir, texts):
-        click.echo(f"read {pluralise(len(read_folder(Path(folder), 'text').files), 'file')} of {folder}", err=True)
+        click.echo(f"read {pluralise(len(files_in(folder)), 'file')} of {folder}", err=True)
     click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all, {totals.total_bytes:,} bytes", err=True)
 
 

@@ -15,7 +15,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.compression import check_regular
 from tokbench.io.paths import is_source
 
-DATA = ("text", "marked_up", "jsonl", "parquet", "folder")
+DATA = ("text", "marked_up", "folder")
 """Kinds of content that may be data of a command. Their readers reject content that they cannot read."""
 FOLDERS = ("folder", "results")
 """Kinds of folders that may have tables, tokens or shards."""

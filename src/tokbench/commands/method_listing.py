@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from tokbench.construction import constructions
+from tokbench.corpus.formats import corpus_formats
 from tokbench.errors import TokbenchError, nearest, shortened
 from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
@@ -30,6 +31,7 @@ KINDS: dict[str, Registry[Any]] = {
     "pre-tokenization": schemes,
     "metric": metrics,
     "resource": resource_types,
+    "corpus format": corpus_formats,
 }
 
 

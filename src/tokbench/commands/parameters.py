@@ -194,14 +194,14 @@ def field_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--encoding",
             type=EncodingName(),
-            help="Encoding of text and JSON Lines: utf-8 (the default), utf-16, latin-1 or another of Python's; "
-            "'bytes' reads text unchanged.",
+            help="Encoding of text, and of other files without their own: utf-8 (the default), utf-16, latin-1 or "
+            "another of Python's; 'bytes' reads text unchanged.",
         ),
         click.option(
             "--bad-lines",
             type=click.Choice(["reject", "skip"]),
-            help="Bad lines of JSON Lines, and rows of Parquet without text: reject (the default) ends with an error, "
-            "skip counts and skips them.",
+            help="Bad records, such as lines that are not JSON and rows without text: reject (the default) ends with "
+            "an error, skip counts and skips them.",
         ),
     )
     named: Callable[..., None] = bundled

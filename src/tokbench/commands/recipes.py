@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokbench.building import Source as TrainingData
     from tokbench.config.sections import Corpus
     from tokbench.construction import Construction
-    from tokbench.corpus.parts import ReadSpan
+    from tokbench.corpus.reading import ReadSpan
     from tokbench.corpus.sources import Source
     from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
     from tokbench.pretokens import PretokenCounts
@@ -162,7 +162,8 @@ def source_of(corpus: "Corpus", files: Sequence[str]) -> "tuple[Source, Path | N
     Raises:
         TokbenchError: the files differ from the source's, or their number is wrong.
     """
-    from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, ParallelSource, files_of
+    from tokbench.corpus.source_files import files_of
+    from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, ParallelSource
 
     source = corpus.source
     if isinstance(source, HubSource):
@@ -216,11 +217,12 @@ def span_of(source: "Source", span: "ReadSpan") -> "ReadSpan":
     Raises:
         TokbenchError: the part is not everything, but the files cannot be divided.
     """
-    from tokbench.corpus.parts import WHOLE
-    from tokbench.corpus.sources import HubSource, ParquetSource
+    from tokbench.corpus.parts import is_divisible
+    from tokbench.corpus.reading import WHOLE
+    from tokbench.corpus.sources import type_of
 
-    if span != WHOLE and not isinstance(source, ParquetSource | HubSource):
-        raise TokbenchError("--begin, --end: only Parquet files are divided; leave them out")
+    if span != WHOLE and not is_divisible(source):
+        raise TokbenchError(f"--begin, --end: files of type '{type_of(source)}' are not divided; leave them out")
     return span
 
 

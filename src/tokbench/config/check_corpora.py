@@ -4,16 +4,10 @@ from collections.abc import Iterator
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Split
+from tokbench.corpus.parts import is_divisible
 from tokbench.corpus.read import mistakes_of_fields
-from tokbench.corpus.sources import (
-    CountsSource,
-    EmbeddedSource,
-    FileSource,
-    JsonLinesSource,
-    ParallelSource,
-    TextSource,
-    files_of,
-)
+from tokbench.corpus.source_files import files_of
+from tokbench.corpus.sources import CountsSource, EmbeddedSource, FileSource, ParallelSource, type_of
 from tokbench.corpus.units import read_units
 from tokbench.errors import TokbenchError, unknown_names
 from tokbench.io.paths import path_mistakes
@@ -101,8 +95,9 @@ def corpus_mistakes(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.splits.{split}: a share must not be negative (found {share:g})"
         if sum(shares.values()) > 1 + 1e-9:
             yield f"{key}.splits: the shares add up to {sum(shares.values()):g}; lower them to 1 or less in all"
-        if corpus.parts > 1 and isinstance(corpus.source, EmbeddedSource | CountsSource | ParallelSource):
-            yield f"{key}.parts: a source of type '{corpus.source.type}' has no parts; leave the key out"
+        without_parts = isinstance(corpus.source, EmbeddedSource | CountsSource | ParallelSource)
+        if corpus.parts > 1 and without_parts:
+            yield f"{key}.parts: a source of type '{type_of(corpus.source)}' has no parts; leave the key out"
         if isinstance(corpus.source, FileSource):
             if not corpus.source.path:
                 yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"
@@ -110,7 +105,7 @@ def corpus_mistakes(experiment: Experiment) -> Iterator[str]:
             try:
                 files = files_of(corpus.source)
                 yield from path_mistakes(f"{key}.source.path", files, patterns=True)
-                if isinstance(corpus.source, TextSource | JsonLinesSource) and corpus.parts > len(files):
+                if not without_parts and not is_divisible(corpus.source) and corpus.parts > len(files):
                     message = f"{corpus.parts} parts of {len(files)} file{'s' * (len(files) > 1)}"
                     yield f"{key}.parts: {message}, which are not split; ask for {len(files)}, or split them further"
                 yield from (f"{key}.source: {mistake}" for mistake in mistakes_of_fields(corpus.source))

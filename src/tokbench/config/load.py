@@ -15,7 +15,8 @@ from tokbench.adapters.libraries.python import SOURCE, source_of
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.duplicates import equal_files
-from tokbench.corpus.sources import FileSource, left_out
+from tokbench.corpus.source_files import left_out
+from tokbench.corpus.sources import FileSource
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.yaml import parse_words, read_yaml
 from tokbench.options import explain

@@ -21,7 +21,8 @@ from tokbench.adapters.libraries.python import EXAMPLE, check_source, source_of
 from tokbench.adapters.read import REVISION
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions, options_with_recipes
-from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
+from tokbench.corpus.source_types import SOURCE_TYPES, AnySource
+from tokbench.corpus.sources import CountsSource
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.paths import path_mistakes
 from tokbench.metric import metrics
@@ -53,7 +54,7 @@ class Corpus(Options):
     shard."""
     parts: int = Field(1, ge=1, le=9999)
     """Number of parts of the source that are prepared in parallel, default: 1; the output files are the same. Text and
-    JSON Lines are divided only between files, Parquet also between row groups."""
+    JSON Lines are divided only between files, other formats also within a file."""
     splits: dict[Split, float | Split] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
     """Share of each language's bytes in a split, assigned by document. A split's name instead of a share makes the two
     splits equal (``evaluation: tokenizer`` measures on the training text). The remainder to 1 is unused."""

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.corpus.documents import ContinuationPiece, Document
-from tokbench.corpus.sources import CountsSource, FileSource, Source, files_of
+from tokbench.corpus.source_files import files_of
+from tokbench.corpus.sources import CountsSource, FileSource, Source
 from tokbench.corpus.splits import CHUNK, UNUSED
 from tokbench.errors import TokbenchError, listed_files
 

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokbench.corpus.json_lines import SKIP
+from tokbench.corpus.limits import within_limits
 from tokbench.corpus.parallel import FetchedPairs
 from tokbench.corpus.parallel_read import Pair, side_of
-from tokbench.corpus.read import within_limits
+from tokbench.corpus.reading import RecordRule
 from tokbench.corpus.sources import HubDataset, HubSource
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.atomic import atomic_file
@@ -81,12 +81,10 @@ def _document(number: int, row: dict[str, Any], source: HubSource, notes: Notes)
     if text is MISSING:
         raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {listed(row)})")
     language = _value(row, source.language_field) if source.language_field else None
-    if text is None and source.bad_lines == "skip":
-        notes.bad_rows += 1
-        return None
     if not isinstance(text, str | bytes):
-        remedy = f"name another column, or {SKIP}" if text is None else "name another column"
-        raise TokbenchError(f"{source.dataset}: row {number} has no text in column '{source.text_field}'; {remedy}")
+        rule = RecordRule(source.bad_lines == "skip", notes)
+        rule.reject(f"{source.dataset}: row {number}", f"no text under '{source.text_field}'", rule.other_field)
+        return None
     encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return str((None if language is MISSING else language) or source.language), encoded
 

@@ -2,11 +2,12 @@
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tokbench.errors import TokbenchError, listed
-from tokbench.io.compression import Kind, has_kind, with_endings
+from tokbench.io.compression import has_ending
 
 
 @dataclass
@@ -16,12 +17,14 @@ class Folder:
     Attributes:
         files: files with the right ending, sorted.
         endings: number of other files by ending.
+        other_data: number of files with the right ending that are not part of the data, such as caches.
         hidden: number of files and folders whose names begin with a dot, such as ``.ipynb_checkpoints``.
         others: number of links to folders, broken links, pipes and other entries that are not files.
     """
 
     files: list[Path] = field(default_factory=list)
     endings: Counter[str] = field(default_factory=Counter)
+    other_data: int = 0
     hidden: int = 0
     others: int = 0
 
@@ -30,6 +33,8 @@ class Folder:
         found = []
         if number := self.endings.total():
             found.append(f"{number:,} with another ending ({listed(sorted(self.endings))})")
+        if self.other_data:
+            found.append(f"{self.other_data:,} not part of the data set")
         if self.hidden:
             found.append(f"{self.hidden:,} hidden")
         if self.others:
@@ -37,8 +42,13 @@ class Folder:
         return ", ".join(found)
 
 
-def read_folder(folder: Path, kind: Kind) -> Folder:
+def read_folder(folder: Path, endings: tuple[str, ...], belongs: Callable[[Path], bool] | None = None) -> Folder:
     """List the files of a folder and its subfolders.
+
+    Args:
+        folder: the folder.
+        endings: the right endings, see :func:`~tokbench.io.compression.has_ending`.
+        belongs: function that returns whether a file with the right ending is data (default: every one is).
 
     Raises:
         TokbenchError: a folder in it cannot be read.
@@ -57,8 +67,11 @@ def read_folder(folder: Path, kind: Kind) -> Folder:
                 continue
             elif not path.is_file():
                 found.others += 1
-            elif has_kind(name, kind):
-                found.files.append(path)
+            elif has_ending(name, endings):
+                if belongs is None or belongs(path):
+                    found.files.append(path)
+                else:
+                    found.other_data += 1
             else:
                 found.endings[path.suffix or "none"] += 1
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -66,10 +79,17 @@ def read_folder(folder: Path, kind: Kind) -> Folder:
     return found
 
 
-def line_of(folder: str, kind: Kind, found: Folder) -> str | None:
-    """Return one line about the entries of a folder that are left out; None if there are none."""
+def line_of(folder: str, kind: str, endings: tuple[str, ...], found: Folder) -> str | None:
+    """Return one line about the entries of a folder that are left out; None if there are none.
+
+    Args:
+        folder: the folder, as the user named it.
+        kind: type of the source.
+        endings: the endings of its files.
+        found: contents of the folder.
+    """
     if not (left_out := found.left_out()):
         return None
-    number = found.endings.total() + found.hidden + found.others
+    number = found.endings.total() + found.other_data + found.hidden + found.others
     entries = "1 entry" if number == 1 else f"{number:,} entries"
-    return f"{folder}: {entries} left out: {left_out}; files of type '{kind}' end in {with_endings(kind)}"
+    return f"{folder}: {entries} left out: {left_out}; files of type '{kind}' end in {', '.join(endings)}"

@@ -1,12 +1,15 @@
 """Configuration of parallel corpora: pairs of a sentence and its translation, by file format."""
 
+import functools
 import glob
+import operator
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
+from tokbench.corpus.formats import CorpusFormat, corpus_formats
 from tokbench.corpus.sources import HubDataset, PathList
 from tokbench.errors import TokbenchError
 from tokbench.io.numbers import LARGEST_COUNT
@@ -51,21 +54,13 @@ class TmxPairs(_Pairs):
     type: Literal["tmx"]
 
 
-class JsonLinePairs(_Pairs):
-    """JSON Lines (plain or compressed), one pair per line."""
+class RecordPairs(_Pairs):
+    """Files of a format of records, one pair per record; a null text is empty. :data:`RECORD_PAIRS` has a class for
+    each format."""
 
-    type: Literal["jsonl"]
     fields: dict[Language, str] = Field(default_factory=dict)
-    """Key of each language's text (default: the name of the language). A dot leads into an object, as in
-    ``translation.de``."""
-
-
-class ParquetPairs(_Pairs):
-    """Parquet files, one pair per row."""
-
-    type: Literal["parquet"]
-    fields: dict[Language, str] = Field(default_factory=dict)
-    """Column of each language's text (default: the name of the language). A dot leads into a structure."""
+    """Field of each language's text (default: the name of the language). A dot leads into an object or a structure, as
+    in ``translation.de``."""
 
 
 class HubPairs(HubDataset):
@@ -81,9 +76,24 @@ class HubPairs(HubDataset):
         return []
 
 
-ReadPairs = LinePairs | TmxPairs | JsonLinePairs | ParquetPairs
-AnyPairs = ReadPairs | HubPairs
-PairSource = Annotated[AnyPairs, Field(discriminator="type")]
+def _pairs_of(method: CorpusFormat) -> type[RecordPairs]:
+    """Return the options of pairs in files of a format of records."""
+    return create_model(
+        f"{method.name}_pairs",
+        __base__=RecordPairs,
+        __doc__=f"{method.label} files, one pair per record. A null text is empty.",
+        type=(Literal[method.name], ...),  # type: ignore[arg-type]
+    )
+
+
+RECORD_PAIRS = {method.name: _pairs_of(method) for method in corpus_formats.methods() if method.rows}
+"""Options of pairs in files of each format of records, by its name."""
+AnyPairs = LinePairs | TmxPairs | RecordPairs | HubPairs
+if TYPE_CHECKING:
+    PairSource = AnyPairs
+else:
+    PAIRS = (LinePairs, TmxPairs, *RECORD_PAIRS.values(), HubPairs)
+    PairSource = Annotated[functools.reduce(operator.or_, PAIRS), Field(discriminator="type")]
 Held = PairSource | Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 
 
@@ -158,7 +168,7 @@ class ParallelCorpus(Options):
         """Return the corpus with downloaded files in place of hub data sets, one file per entry of :meth:`on_hub`."""
         files = iter(fetched)
         found = {
-            split: ParquetPairs(type="parquet", path=[str(next(files))]) if isinstance(source, HubPairs) else source
+            split: _fetched(next(files)) if isinstance(source, HubPairs) else source
             for split, source in self.sources().items()
         }
         tests = {name: found.get(name, held) for name, held in self.tests.items()}
@@ -180,6 +190,11 @@ class FetchedPairs(Options):
     """The two languages."""
     source: HubPairs
     """The data set."""
+
+
+def _fetched(path: Path) -> RecordPairs:
+    """Return the options of pairs in a Parquet file that was fetched."""
+    return RECORD_PAIRS["parquet"].model_validate({"type": "parquet", "path": [str(path)]})
 
 
 def _files(entries: list[str]) -> list[Path]:

@@ -1,30 +1,28 @@
-"""Reading of sentence pairs from lines, TMX, JSON Lines and Parquet, and the prepared files of a parallel corpus.
+"""Reading of sentence pairs from lines, TMX and formats of records, and the prepared files of a parallel corpus.
 
 A prepared split is one Parquet file with a row per pair and a column per language.
 """
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
-from tokbench.corpus.json_lines import MEND, BadLineError, JsonFields, Place, not_json, value_of
-from tokbench.corpus.parallel import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
-from tokbench.errors import TokbenchError, listed, listed_files
-from tokbench.io.parquet import column_of, is_text, parquet, pieces, raw, require, steps_of, strings, whole
+from tokbench.corpus.formats import corpus_formats
+from tokbench.corpus.parallel import AnyPairs, HubPairs, LinePairs, RecordPairs, TmxPairs
+from tokbench.corpus.reading import Reading, RecordRule, RowFields
+from tokbench.corpus.sources import type_of
+from tokbench.errors import TokbenchError, listed_files
+from tokbench.io.parquet import parquet, require, steps_of, strings, whole
 from tokbench.io.text_files import first_line, opened, read_lines
 from tokbench.runtime.memory_limit import DocumentLimit
-
-if TYPE_CHECKING:
-    pass
 
 REMEDY = "fetch or make the file again"
 CODES = {"bpt", "ept", "it", "ph", "ut"}
 """Elements of a segment that contain markup codes (TMX 1.4b, section 3)."""
-ROWS = 1024
 Pair = tuple[bytes, bytes]
 
 
@@ -34,7 +32,7 @@ def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: DocumentLi
     Args:
         source: options of the source.
         languages: language of the first side and of the second.
-        largest: limit on the length of a line or a TMX unit (default: none). Parquet is read in batches of rows.
+        largest: limit on the length of a line, a TMX unit or a text of a record (default: none).
 
     Raises:
         TokbenchError: a file cannot be read, files of lines differ in length, or a line is too long; the message names
@@ -49,12 +47,10 @@ def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: DocumentLi
             found = _lines(source, languages, largest)
         case TmxPairs():
             found = chain.from_iterable(_tmx(file, languages, largest) for file in source.files())
-        case JsonLinePairs():
-            fields = [source.fields.get(language, language) for language in languages]
-            found = chain.from_iterable(_json_lines(file, fields, largest) for file in source.files())
-        case ParquetPairs():
-            fields = [source.fields.get(language, language) for language in languages]
-            found = chain.from_iterable(_parquet(file, fields) for file in source.files())
+        case RecordPairs():
+            name = type_of(source)
+            fields = RowFields(tuple(source.fields.get(language, language) for language in languages))
+            found = chain.from_iterable(_records(file, name, fields, largest) for file in source.files())
     return ((first.strip(), second.strip()) for first, second in found)
 
 
@@ -137,29 +133,14 @@ def _text(element: Element) -> str:
     return "".join(parts)
 
 
-def _json_lines(path: Path, fields: list[str], largest: DocumentLimit | None) -> Iterator[Pair]:
-    finder = JsonFields(fields)
-    for number, line in enumerate(read_lines(path, REMEDY, largest), 1):
-        place = f"{path}:{number}"
-        try:
-            found = finder.find(line) or [None for _ in fields]
-        except ValueError as error:
-            raise not_json(line, place, error.args[0], MEND) from None
-        except BadLineError as error:
-            raise BadLineError(f"{place}: {error}; {MEND}") from None
-        first, second = (_side_at(line, at, field, place) for at, field in zip(found, fields, strict=True))
-        yield first, second
-
-
-def _side_at(line: bytes, at: Place | None, field: str, place: str) -> bytes:
-    if at is None:
-        raise TokbenchError(f"{place}: nothing under '{field}'; {MEND}, or name another under fields")
-    first, last = at
-    if line[first:last] == b"null":
-        return b""
-    if line[first] != ord('"'):
-        raise TokbenchError(f"{place}: no text under '{field}'; {MEND}, or name another under fields")
-    return value_of(line, first + 1, last - 1)
+def _records(path: Path, name: str, fields: RowFields, largest: DocumentLimit | None) -> Iterator[Pair]:
+    """Yield the pairs of a file of records; a null text is empty, and a bad record is an error."""
+    method = corpus_formats[name]
+    rule = RecordRule(skip="", other_field="name another under fields")
+    read: Callable[..., Any] = method.function
+    for row in read(path, fields, method.source(), Reading(largest=largest, rule=rule)):
+        first, second = row.texts
+        yield bytes(first or b""), bytes(second or b"")
 
 
 def side_of(row: Any, field: str, place: str, remedy: str) -> bytes:
@@ -177,24 +158,6 @@ def side_of(row: Any, field: str, place: str, remedy: str) -> bytes:
     if not isinstance(value, str | None):
         raise TokbenchError(f"{place}: no text under '{field}'; {remedy}, or name another under fields")
     return (value or "").encode("utf-8", "surrogatepass")
-
-
-def _parquet(path: Path, fields: list[str]) -> Iterator[Pair]:
-    def cells(batch: Any, field: str) -> list[bytes | None]:
-        column = column_of(batch, steps_of(field, batch.schema.names))
-        if not is_text(column.type):
-            raise ValueError(f"'{field}' has type {column.type}, not text")
-        return raw(column)
-
-    with parquet(path, "pairs of sentences as Parquet", "name the columns under fields") as file:
-        names = file.schema_arrow.names
-        columns = [field if field in names else field.partition(".")[0] for field in fields]
-        for column in columns:
-            if column not in names:
-                raise ValueError(f"no column '{column}', there are {listed(names)}")
-        for batch in pieces(file, list(dict.fromkeys(columns)), ROWS):
-            for first, second in zip(*(cells(batch, field) for field in fields), strict=True):
-                yield first or b"", second or b""
 
 
 PAIRS_ROWS = 20_000

@@ -17,11 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokbench.corpus.documents import GROUP_BYTES, ContinuationPiece, Document, document_of, noted_rests, rests_in
+from tokbench.corpus.limits import language_of
 from tokbench.corpus.read import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows
 from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, column, ends_of, open_shards
 from tokbench.corpus.shuffle import ShardAssignment, ShardTotals
-from tokbench.corpus.sources import Source, language_of
+from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import UNUSED
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file

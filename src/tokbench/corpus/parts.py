@@ -1,7 +1,7 @@
 """Parts of a source for parallel jobs: contiguous ranges of files with approximately equal numbers of bytes.
 
-Text and JSON Lines files are never divided. Parquet files larger than a part are divided between row groups. The row
-groups are determined when the file is read, so a file may be divided before it is downloaded.
+Files of some formats, such as text, are never divided. Others are divided if they are larger than a part. The places
+are determined when the file is read, so a file may be divided before it is downloaded.
 
 The sizes, language tags and digests of a part's documents are written to a file. Splits and limits depend only on
 these.
@@ -16,14 +16,17 @@ from fractions import Fraction
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.corpus.duplicates import DIGEST, Digester
-from tokbench.corpus.sources import FileSource, HubSource, ParquetSource, Source, tagged_files
+from tokbench.corpus.formats import format_of
+from tokbench.corpus.reading import WHOLE, ReadSpan
+from tokbench.corpus.source_files import tagged_files
+from tokbench.corpus.sources import CountsSource, FileSource, HubSource, Source
 from tokbench.corpus.splits import LONGEST, longest_in
 from tokbench.io.atomic import atomic_file
 from tokbench.io.encodings import Notes
@@ -35,26 +38,18 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 
-class ReadSpan(NamedTuple):
-    """Range to read of several consecutive files.
-
-    Attributes:
-        begin: fraction of the first file's bytes to skip.
-        end: fraction of the last file's bytes at which reading ends.
-    """
-
-    begin: Fraction
-    end: Fraction
-
-
-WHOLE = ReadSpan(Fraction(0), Fraction(1))
-
-
 class SourcePart(NamedTuple):
     """A part of a source: files with their language tags, and the range to read."""
 
     files: list[tuple[str, Path]]
     span: ReadSpan
+
+
+def is_divisible(source: Source) -> bool:
+    """Return whether a part of a file of the source can be read."""
+    if isinstance(source, FileSource) and not isinstance(source, CountsSource):
+        return format_of(source).divisible
+    return isinstance(source, HubSource)
 
 
 def parts_of(source: Source, parts: int) -> list[SourcePart]:
@@ -69,26 +64,13 @@ def parts_of(source: Source, parts: int) -> list[SourcePart]:
         return [SourcePart([], WHOLE)]
     files = tagged_files(source)
     sizes = [file.stat().st_size for _, file in files]
-    slices = _slices(sizes, parts) if isinstance(source, ParquetSource) else [1] * len(files)
+    slices = _slices(sizes, parts) if is_divisible(source) else [1] * len(files)
     units = [(file, part, number) for file, number in enumerate(slices) for part in range(number)]
     found = []
     for first, last in pairwise(_cuts([sizes[file] / number for file, _, number in units], parts)):
         (begins, begin, of), (ends, end, into) = units[first], units[last - 1]
         found.append(SourcePart(files[begins : ends + 1], ReadSpan(Fraction(begin, of), Fraction(end + 1, into))))
     return found
-
-
-def row_groups(about: Any, span: ReadSpan) -> range:
-    """Return the row groups of a Parquet file within a range of its bytes, from its metadata.
-
-    A group belongs to the range in which it begins, so consecutive ranges neither overlap nor skip a group.
-    """
-    groups = about.num_row_groups
-    ends = list(accumulate((about.row_group(group).total_byte_size for group in range(groups)), initial=0))
-    first, last = (
-        groups if share == 1 else min(groups, bisect_left(ends, share * ends[-1])) for share in (span.begin, span.end)
-    )
-    return range(first, last)
 
 
 def _slices(sizes: Sequence[int], parts: int) -> list[int]:

@@ -7,12 +7,14 @@ from tempfile import TemporaryDirectory
 
 from tokbench.corpus.documents import Findings, read_findings, write_findings
 from tokbench.corpus.duplicates import equal_files
+from tokbench.corpus.limits import check_text, language_of, without_limits
 from tokbench.corpus.partitions import batches_of, partition_part, write_partitions
 from tokbench.corpus.parts import write_sizes
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import COPIES, shard_paths
 from tokbench.corpus.shuffle import assign_documents, read_totals
-from tokbench.corpus.sources import FileSource, Source, check_text, language_of, left_out, without_limits
+from tokbench.corpus.source_files import left_out
+from tokbench.corpus.sources import FileSource, Source
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import link_or_copy
 from tokbench.io.encodings import Notes

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from tokbench.corpus.documents import UNTAGGED, found_untagged, merge_untagged, untagged_in, write_findings
 from tokbench.corpus.duplicates import DIGEST, Duplicates, compared_splits
 from tokbench.corpus.languages import UNDETERMINED
+from tokbench.corpus.limits import Limits, check_text, is_limited, language_of
 from tokbench.corpus.parts import ROWS, PartSizes
 from tokbench.corpus.shards import LONGEST
-from tokbench.corpus.sources import Limits, Source, check_text, is_limited, language_of
+from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import LONGEST as LONGEST_KEY
 from tokbench.corpus.splits import UNUSED, describe_splits, document_sizes, longest_in, shards_of, split_documents
 from tokbench.corpus.units import check_documents, number_units

@@ -1,4 +1,4 @@
-"""Documents of files given on the command line: JSON Lines and Parquet by their endings, otherwise text."""
+"""Documents of files given on the command line; endings and first bytes decide the format."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, count
@@ -6,22 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.corpus.documents import Document, found_untagged, is_shard, read_documents, read_shard
+from tokbench.corpus.formats import CorpusFormat, corpus_formats, format_of_file, format_of_folder
 from tokbench.corpus.read import read_source
-from tokbench.corpus.sources import (
-    FileSource,
-    JsonLinesSource,
-    ParquetSource,
-    Records,
-    TextSource,
-    check_content,
-    files_of,
-    left_out,
-)
+from tokbench.corpus.source_files import check_content, files_of, left_out
+from tokbench.corpus.sources import FileSource, RecordSource, type_of
 from tokbench.errors import TokbenchError
-from tokbench.io.compression import AS_USUAL, Fields, has_kind, kind_named
-from tokbench.io.contents import content_of
-from tokbench.io.encodings import BYTES, UTF_8, Notes
-from tokbench.io.parquet import column_names
+from tokbench.io.compression import AS_USUAL, Fields
+from tokbench.io.encodings import UTF_8, Notes
+from tokbench.options import validated
 from tokbench.runtime.progress import note, watched
 
 TEXT, LANGUAGE = "text", "language"
@@ -31,25 +23,29 @@ TEXT, LANGUAGE = "text", "language"
 def read_files(files: Sequence[str], fields: Fields = AS_USUAL) -> Iterator[Document]:
     """Read documents of files, numbered consecutively from 0; files may be compressed.
 
-    After the documents are read, notes name files of a folder and bad lines that were left out, byte-order marks that
+    After the documents are read, notes name files of a folder and bad records that were left out, byte-order marks that
     were removed, and bytes that are not UTF-8.
 
     Args:
         files: the files. Shards of a corpus are read as such if no field is named.
-        fields: options of reading. If a language field is named, a Parquet file must have this column.
+        fields: options of reading. If a language field is named, files with columns must have it.
 
     Raises:
         TokbenchError: an option applies to none of the files, or a file or folder is no text, such as a tokenizer.
     """
     sources = [_source(file, fields) for file in files]
+    labels = [method.label for method in corpus_formats.methods() if method.rows]
+    with_fields = f"{', '.join(labels[:-1])} or {labels[-1]}"
+    has_records = any(isinstance(source, RecordSource) for source in sources)
     named = {"--text-field": fields.text, "--language-field": fields.language}
     for flag, field in named.items():
-        if field is not None and all(isinstance(source, TextSource) for source in sources):
-            raise TokbenchError(f"{flag} {field}: text has no fields; name a file of JSON Lines or Parquet")
-    if fields.encoding is not None and all(isinstance(source, ParquetSource) for source in sources):
-        raise TokbenchError(f"--encoding {fields.encoding}: Parquet has its own encoding; leave the option out")
-    if fields.bad_lines is not None and not any(isinstance(source, Records) for source in sources):
-        raise TokbenchError("--bad-lines: no file is JSON Lines or Parquet; leave the option out")
+        if field is not None and not has_records:
+            raise TokbenchError(f"{flag} {field}: text has no fields; name a file of {with_fields}")
+    if fields.encoding is not None and not any("encoding" in type(source).model_fields for source in sources):
+        label = corpus_formats[type_of(sources[0])].label
+        raise TokbenchError(f"--encoding {fields.encoding}: {label} has its own encoding; leave the option out")
+    if fields.bad_lines is not None and not has_records:
+        raise TokbenchError(f"--bad-lines: no file is {with_fields}; leave the option out")
     for source in sources:  # Raise before anything is written into a folder that is read.
         for file in files_of(source):
             check_content(file, source)
@@ -85,10 +81,9 @@ def _read(sources: Sequence[FileSource], fields: Fields, unread: Sequence[str]) 
     notes = Notes()
 
     def documents(source: FileSource) -> Iterator[Document]:
-        if isinstance(source, ParquetSource) and fields.text is fields.language is None:
-            file = source.path[0] if isinstance(source.path, list) else ""
-            if is_shard(file):
-                return read_shard(file)
+        file = source.path[0] if isinstance(source.path, list) else ""
+        if type_of(source) == "parquet" and fields.text is fields.language is None and is_shard(file):
+            return read_shard(file)
         return read_source(source, notes=notes)
 
     def numbered(number: int, document: Document) -> Document:
@@ -106,29 +101,35 @@ def _read(sources: Sequence[FileSource], fields: Fields, unread: Sequence[str]) 
     end()
 
 
-def _kind_of(file: str) -> str:
-    """Return the kind of a file by its ending; files without a known one, such as ``.jl``, may be JSON Lines."""
-    if Path(file).is_dir():
-        return "text"
-    named = kind_named(file)
-    return "jsonl" if named == "text" and not has_kind(file, "text") and content_of(file).kind == "jsonl" else named
+def files_in(folder: str) -> list[Path]:
+    """List the files of a folder that :func:`read_files` reads.
+
+    Raises:
+        TokbenchError: see :func:`read_files`.
+    """
+    return files_of(_source(folder, AS_USUAL))
 
 
 def _source(file: str, fields: Fields) -> FileSource:
-    kind = _kind_of(file)
-    encoding = fields.encoding or UTF_8
-    options: dict[str, Any] = {"path": [file], "text_field": fields.text or TEXT}
-    if kind == "jsonl":
-        if encoding == BYTES:
-            raise TokbenchError(f"--encoding bytes: {file} is JSON Lines, which is text; name its encoding")
-        options |= {"language_field": fields.language or LANGUAGE, "bad_lines": fields.bad_lines or "reject"}
-        return JsonLinesSource(type="jsonl", **options, encoding=encoding)
-    if kind == "parquet":
-        language = fields.language or (LANGUAGE if LANGUAGE in column_names(file) else None)
-        options["bad_lines"] = fields.bad_lines or "reject"
-        return ParquetSource(type="parquet", **options, language_field=language)
-    if (
-        encoding == UTF_8
-    ):  # With defaults only there is nothing to validate, which takes longer than reading a short text.
-        return TextSource.model_construct(type="text", path=[file])
-    return TextSource(type="text", path=[file], encoding=encoding)
+    path = Path(file)
+    method = format_of_folder(path) if path.is_dir() else format_of_file(path)
+    if fields == AS_USUAL and not method.rows:
+        # With defaults only there is nothing to validate, which takes longer than reading a short text.
+        return method.options_class.model_construct(None, type=method.name, path=[file])
+    options: dict[str, Any] = {"type": method.name, "path": [file]}
+    if "encoding" in method.options.model_fields:
+        options["encoding"] = fields.encoding or UTF_8
+    if method.rows:
+        options |= {"text_field": fields.text or TEXT, "bad_lines": fields.bad_lines or "reject"}
+        options["language_field"] = fields.language or _language_field(path, method)
+    return validated(options, method.options_class, file)
+
+
+def _language_field(path: Path, method: CorpusFormat) -> str | None:
+    """Return the default field of the language, or None if the records of a file or folder cannot have it."""
+    if method.fields_in is None:
+        return LANGUAGE
+    file = path
+    if path.is_dir():
+        file = next(iter(files_of(method.source(path=[str(path)]))), path)
+    return LANGUAGE if LANGUAGE in method.fields_in(file) else None

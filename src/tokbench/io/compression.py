@@ -2,7 +2,7 @@
 
 gzip, zstd, bzip2 and xz are supported. Archives and other compressions are detected and rejected.
 
-Also the file endings of each kind of text and compression, and the check that a path is a regular file: pipes, sockets
+Also the file endings of each compression, and the check that a path is a regular file: pipes, sockets
 and devices are rejected before they are opened, since reading them may never end.
 """
 
@@ -16,7 +16,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from tokbench.errors import TokbenchError
 
@@ -178,14 +178,6 @@ def _after_number(head: bytes, at: int) -> int:
     return at + 1
 
 
-Kind = Literal["text", "jsonl", "parquet", "counts"]
-KINDS: dict[Kind, tuple[str, ...]] = {
-    "text": (".txt", ".text", ".md"),
-    "jsonl": (".jsonl", ".jsonlines", ".json", ".ndjson"),
-    "parquet": (".parquet",),
-    "counts": (".parquet", ".tsv"),
-}
-"""Endings of each kind of file; a compressed file has one of :data:`COMPRESSIONS` after it."""
 COMPRESSIONS: dict[str, tuple[str, ...]] = {
     "gzip": (".gz", ".gzip"),
     "zstd": (".zst", ".zstd"),
@@ -204,8 +196,8 @@ class Fields:
     Attributes:
         text: key or column of the text (default: ``text``).
         language: key or column of the language (default: ``language``, if it exists).
-        encoding: encoding of text and JSON Lines files (default: ``utf-8``).
-        bad_lines: ``reject`` or ``skip`` bad lines of JSON and rows without text (default: ``reject``).
+        encoding: encoding of files that have no encoding of their own, such as text (default: ``utf-8``).
+        bad_lines: ``reject`` or ``skip`` bad records, such as rows without text (default: ``reject``).
     """
 
     text: str | None = None
@@ -239,21 +231,9 @@ def plain_name(name: str) -> str:
     return name[: name.rfind(".")] if compression_named(name) else name
 
 
-def has_kind(name: str, kind: Kind) -> bool:
-    """Return whether a file name has an ending of a kind, ignoring the ending of a compression."""
-    return plain_name(name).lower().endswith(KINDS[kind])
-
-
-def kind_named(name: str) -> Literal["text", "jsonl", "parquet"]:
-    """Return the kind that a file name implies: JSON Lines or Parquet by the ending, otherwise text."""
-    if has_kind(name, "jsonl"):
-        return "jsonl"
-    return "parquet" if has_kind(name, "parquet") else "text"
-
-
-def with_endings(kind: Kind) -> str:
-    """Return the endings of a kind, for messages."""
-    return ", ".join(KINDS[kind])
+def has_ending(name: str, endings: tuple[str, ...]) -> bool:
+    """Return whether a file name has one of some endings, in any case, ignoring the ending of a compression."""
+    return plain_name(name).lower().endswith(endings)
 
 
 REGULAR_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a disk"}

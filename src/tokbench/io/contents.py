@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tokbench.errors import TokbenchError
-from tokbench.io.compression import COMPRESSED, KINDS, has_kind, plain_name
+from tokbench.io.compression import COMPRESSED, plain_name
 from tokbench.io.paths import is_source
 from tokbench.io.text_files import opened
 
-Kind = Literal["tokenizer", "model", "results", "folder", "parquet", "jsonl", "marked_up", "text"]
+Kind = Literal["tokenizer", "model", "results", "folder", "marked_up", "text"]
 
 
 class Content(NamedTuple):
@@ -28,8 +28,8 @@ class Content(NamedTuple):
 
     Attributes:
         kind: ``tokenizer``; ``model``, the folder of a language model; ``results``, that of an experiment; ``folder``,
-            any other; ``parquet``; ``jsonl``, JSON Lines; ``marked_up``, text between tags, headers or separators; or
-            ``text``, any other file.
+            any other; ``marked_up``, text between tags, headers or separators; or ``text``, any other file, such as one
+            of a format of corpora.
         what: noun phrase for messages, with its article.
     """
 
@@ -82,14 +82,8 @@ MARKED_UP: dict[str, tuple[tuple[str, ...], re.Pattern[bytes] | None]] = {
     "a pointer of Git LFS": ((), re.compile(re.escape(POINTER))),
 }
 """Formats whose tags, headers or separators are no text: their endings, and first bytes if they are distinctive."""
-ENDINGS = tuple(
-    sorted(
-        {ending for kind in KINDS.values() for ending in kind}
-        | {ending for endings, _ in MARKED_UP.values() for ending in endings}
-        | {*COMPRESSED}
-    )
-)
-"""Endings of files of text, of other formats, and of compressions."""
+ENDINGS = tuple(sorted({ending for endings, _ in MARKED_UP.values() for ending in endings} | {*COMPRESSED}))
+"""Endings of files whose content is no text, and of compressions."""
 MERGES_HEAD = "#version"
 """Beginning of a first line of ``merges.txt`` that is not a merge."""
 END = "</w>"
@@ -127,23 +121,19 @@ def content_of(path: Path | str) -> Content:
     if is_source(os.fspath(path)):
         return Content("tokenizer", "a tokenizer (a Python function)")
     place = Path(path)
-    if has_kind(place.name, "parquet"):
-        return Content("parquet", "Parquet")
     try:
         with opened(place, "") as file:
             head = file.read(HEAD)
             form = _form_of(place, head, file.read(_rest_needed(head)))
     except TokbenchError:
-        return Content("parquet", "Parquet") if os.path.isfile(place) and _begins(place, b"PAR1") else PLAIN
+        return PLAIN
     if form is not None:
         return Content("tokenizer", f"a tokenizer (form '{form}')")
-    if has_kind(place.name, "jsonl"):
-        return Content("jsonl", "JSON Lines")
     name = plain_name(place.name).lower()
     for what, (endings, first) in MARKED_UP.items():
         if name.endswith(endings) or (first is not None and first.match(head)):
             return Content("marked_up", what)
-    return Content("jsonl", "JSON Lines") if _is_json_lines(head) else PLAIN
+    return PLAIN
 
 
 def is_tokenizer(path: Path | str) -> bool:
@@ -183,20 +173,12 @@ def _is_tokenizer_folder(folder: Path) -> bool:
     )
 
 
-def _begins(path: Path, magic: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(magic)) == magic
-    except OSError:
-        return False
-
-
 def _rest_needed(head: bytes) -> int:
     """Return the maximum number of bytes after the head that decide the form of a file; 0 if the head decides."""
     if len(head) < HEAD:
         return 0
     if (first := FIRST_KEY.match(head)) is not None:
-        return LARGEST_TOKENIZER if first[1].decode() in FIRST_KEYS and not _is_json_lines(head) else 0
+        return LARGEST_TOKENIZER if first[1].decode() in FIRST_KEYS and not begins_json_lines(head) else 0
     return LARGEST_LIST if _all(_sample(head), is_token) else 0
 
 
@@ -249,8 +231,12 @@ def are_json_lines(content: bytes) -> bool:
     return len(lines) == 2 and all(map(_is_object, lines))
 
 
-def _is_json_lines(head: bytes) -> bool:
-    """Return the same as :func:`are_json_lines`; True for a single line, too."""
+def begins_json_lines(head: bytes) -> bool:
+    """Return whether the first complete lines of a file, one or two that are not blank, are JSON objects.
+
+    Args:
+        head: the first 64 KiB of the file, or all of a shorter one.
+    """
     lines = _sample(head)[:2]
     return bool(lines) and all(map(_is_object, lines))
 

@@ -51,8 +51,7 @@ class Notes:
         inner_marks: number of byte-order marks after the beginning of a text, as in files that were joined; they stay.
         bytes: bytes that are read without conversion (encoding ``bytes``).
         invalid: number of these that are not part of valid UTF-8.
-        bad_lines: number of bad lines of JSON that are left out.
-        bad_rows: number of rows of Parquet without text that are left out.
+        bad_records: number of records without usable text that are left out.
         empty_lines: number of empty lines that are left out, if each line is a document.
     """
 
@@ -60,8 +59,7 @@ class Notes:
     inner_marks: int = 0
     bytes: int = 0
     invalid: int = 0
-    bad_lines: int = 0
-    bad_rows: int = 0
+    bad_records: int = 0
     empty_lines: int = 0
 
     def add(self, counts: dict[str, int]) -> None:
@@ -84,13 +82,10 @@ class Notes:
         if self.invalid:
             share = 100 * self.invalid / self.bytes
             found["not_utf8"] = f"{self.invalid:,} of {self.bytes:,} bytes ({share:.2g} %) are not UTF-8; read as bytes"
-        for key, count, what, rest in (
-            ("bad_lines", self.bad_lines, "bad line", ""),
-            ("bad_rows", self.bad_rows, "row", " without text"),
-            ("empty_lines", self.empty_lines, "empty line", ""),
-        ):
+        left_out = (("bad_records", self.bad_records, "bad record"), ("empty_lines", self.empty_lines, "empty line"))
+        for key, count, what in left_out:
             if count:
-                found[key] = f"{count:,} {what}{'s' * (count > 1)}{rest} left out"
+                found[key] = f"{count:,} {what}{'s' * (count > 1)} left out"
         return found
 
 

@@ -151,8 +151,10 @@ def is_text(kind: "pa.DataType") -> bool:
     return (kind.value_type if pa.types.is_dictionary(kind) else kind) in (
         pa.string(),
         pa.large_string(),
+        pa.string_view(),
         pa.binary(),
         pa.large_binary(),
+        pa.binary_view(),
     )
 
 

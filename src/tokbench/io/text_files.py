@@ -17,7 +17,7 @@ from tokbench.io.compression import (
     compression_named,
     compression_of,
     decompressed,
-    has_kind,
+    has_ending,
     reject_archive,
 )
 from tokbench.runtime.memory_limit import DocumentLimit
@@ -79,7 +79,7 @@ def failures(place: Path | str, remedy: str) -> Iterator[None]:
 
 def is_parquet(path: Path | str) -> bool:
     """Return whether a file is Parquet, by its ending (in any case) or by its first bytes."""
-    if has_kind(Path(path).name, "parquet"):
+    if has_ending(Path(path).name, (".parquet",)):
         return True
     try:
         with Path(path).open("rb") as file:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from tokbench.config.experiment import Experiment
 from tokbench.construction import constructions
-from tokbench.corpus.sources import HubDataset, HubSource
+from tokbench.corpus.formats import corpus_formats
+from tokbench.corpus.sources import EmbeddedSource, FileSource, HubDataset, HubSource, type_of
 from tokbench.metric import Sight, families_of
 from tokbench.pretokenization import Setting, pretokenization_of, schemes
 from tokbench.references import made
@@ -13,16 +14,8 @@ from tokbench.registry import Method
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
-CORPORA: dict[str, tuple[str, ...]] = {
-    "embedded": ("cpython_documentation",),
-    "text": (),
-    "jsonl": (),
-    "parquet": (),
-    "counts": (),
-    "hub": (),
-    "parallel": (),
-}
-"""Publications of each source type. Sources of user files have none; a data set of the hub gets a generated entry."""
+EMBEDDED = ("cpython_documentation",)
+"""Source of the embedded corpus. The text of a user's files has none; a data set of the hub gets a generated entry."""
 BOUNDS = ("tempus2026",)
 NGRAM_MODELS = ("chen1999",)
 CAUSAL_EFFECT = ("lesci2025",)
@@ -39,7 +32,10 @@ def cited(experiment: Experiment) -> list[str]:
 
 def _cited(experiment: Experiment) -> Iterator[str]:
     for corpus in experiment.corpora.values():
-        yield from CORPORA[corpus.source.type]
+        if isinstance(corpus.source, EmbeddedSource):
+            yield from EMBEDDED
+        elif isinstance(corpus.source, FileSource) and (read_by := corpus_formats.find(type_of(corpus.source))):
+            yield from _of(read_by)
         if isinstance(corpus.source, HubSource):
             yield _of_hub(corpus.source)
     for parallel in experiment.parallel_corpora.values():

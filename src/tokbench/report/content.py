@@ -11,6 +11,7 @@ import yaml
 
 from tokbench.config.experiment import Experiment
 from tokbench.construction import constructions
+from tokbench.corpus.sources import EmbeddedSource
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.encoding_speed import ColdSpeed
 from tokbench.io.provenance import provenance
@@ -402,7 +403,7 @@ def shown(
         corpora=sorted(experiment.corpora, key=lambda name: name not in own_corpora),
         built_from=[name for name in experiment.corpora if name in building],
         baselines=list(dict.fromkeys(experiment.baselines().values())),
-        demonstration={corpus.source.type for corpus in experiment.corpora.values()} == {"embedded"},
+        demonstration=all(isinstance(corpus.source, EmbeddedSource) for corpus in experiment.corpora.values()),
         highlight=experiment.report.highlight or "",
     )
 

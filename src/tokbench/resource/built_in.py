@@ -54,7 +54,7 @@ from zipfile import BadZipFile, ZipFile
 from pydantic import Field
 
 from tokbench.errors import TokbenchError
-from tokbench.io.compression import has_kind
+from tokbench.io.compression import has_ending
 from tokbench.io.numbers import real_number
 from tokbench.io.paths import literal
 from tokbench.io.text_files import MOST, first_line
@@ -90,7 +90,7 @@ def compoundpiece(path: Path, language: str, options: ResourceOptions) -> Iterat
 
 def _rows(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the parts of each word, separated by hyphens, and its language."""
-    if has_kind(path.name, "parquet"):
+    if has_ending(path.name, (".parquet",)):
         import polars as pl
 
         from tokbench.io.tables import read_frame

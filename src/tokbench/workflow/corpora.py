@@ -8,9 +8,11 @@ from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import LONGEST_DOCUMENT
-from tokbench.corpus.parallel import FetchedPairs
+from tokbench.corpus.formats import corpus_formats
+from tokbench.corpus.parallel import FetchedPairs, RecordPairs
 from tokbench.corpus.parts import SourcePart, groups_of, parts_of
-from tokbench.corpus.sources import FileSource, HubSource, ParallelSource, Source, files_of
+from tokbench.corpus.source_files import files_of
+from tokbench.corpus.sources import FileSource, HubSource, ParallelSource, Source, type_of
 from tokbench.io.encodings import UTF_8
 from tokbench.pretokenization import Pretokenization as Scheme
 from tokbench.pretokenization import pretokenization_of
@@ -145,9 +147,10 @@ class Corpora:
         For a corpus in parts it covers all steps, since most intermediate files are temporary.
         """
         if not self._in_parts(wildcards):
-            return fingerprint("tokbench.corpus.prepare:prepare")
+            return fingerprint("tokbench.corpus.prepare:prepare", *self._format(wildcards))
         return fingerprint(
-            "tokbench.corpus.sources:without_limits",
+            *self._format(wildcards),
+            "tokbench.corpus.limits:without_limits",
             "tokbench.corpus.parts:groups_of",
             "tokbench.corpus.read:read_source",
             "tokbench.corpus.parts:write_sizes",
@@ -156,6 +159,37 @@ class Corpora:
             "tokbench.corpus.partitions:write_partitions",
             "tokbench.corpus.prepare:link_shards",
         )
+
+    def sizes_code(self, wildcards: Any) -> str:
+        """Return the fingerprint of the code that reads the sizes of a part's documents."""
+        return fingerprint(
+            *self._format(wildcards),
+            "tokbench.corpus.limits:without_limits",
+            "tokbench.corpus.read:read_source",
+            "tokbench.corpus.parts:write_sizes",
+        )
+
+    def deal_code(self, wildcards: Any) -> str:
+        """Return the fingerprint of the code that sorts the documents of a part by shard."""
+        return fingerprint(
+            *self._format(wildcards),
+            "tokbench.corpus.limits:without_limits",
+            "tokbench.corpus.parts:groups_of",
+            "tokbench.corpus.read:read_source",
+            "tokbench.corpus.partitions:partition_part",
+        )
+
+    def parallel_code(self, wildcards: Any) -> str:
+        """Return the fingerprint of the code that prepares a parallel corpus."""
+        sources = self.experiment.parallel_corpora[wildcards.parallel].sources().values()
+        types = sorted({type_of(source) for source in sources if isinstance(source, RecordPairs)})
+        modules = [corpus_formats[name].module for name in types]
+        return fingerprint("tokbench.corpus.parallel_prepare:prepare_parallel", *modules)
+
+    def _format(self, wildcards: Any) -> list[str]:
+        """Return the module of the format of a corpus's files; empty if it has none."""
+        read_by = corpus_formats.find(type_of(self.experiment.corpora[wildcards.corpus].source))
+        return [read_by.module] if read_by else []
 
     def shards(self, wildcards: Any) -> list[str]:
         """Return the names of the shards of each split."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.io.compression import has_kind
+from tokbench.io.compression import has_ending
 from tokbench.io.paths import literal
 from tokbench.runtime.memory_model import most, of_languages, places_of, table
 
@@ -83,7 +83,7 @@ def memory_for_counts(
         max_pretoken_bytes: maximum bytes of a pre-token (default: no limit).
     """
     path = counts if isinstance(counts, str) else next(iter(counts or ()), "")
-    if not os.path.isfile(path) or not has_kind(path, "parquet"):
+    if not os.path.isfile(path) or not has_ending(path, (".parquet",)):
         return memory_on_attempt(unknown, attempt)
     from pyarrow.parquet import read_metadata
 

@@ -177,7 +177,8 @@ def detect_format(path: Path) -> str:
     form = form or ("wordpiece" if UNKNOWN.search(content) else None)
     if form is None:
         found = content_of(path)
-        known = f"{found.what}, not a tokenizer" if lines or found.kind == "marked_up" else "not a known format"
+        text = "JSON Lines" if lines else found.what
+        known = f"{text}, not a tokenizer" if lines or found.kind == "marked_up" else "not a known format"
         raise TokbenchError(f"{path}: {known}; name it with --from, one of {', '.join(FORMS)}")
     return form
 
