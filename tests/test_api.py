@@ -602,7 +602,11 @@ def test_files_are_read_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ([], {}, "paths: no path; pass one"),
         (b"the cat", {}, "paths b'the cat': pass a path, or several"),
         ([5], {}, "path 5: pass a str or a pathlib.Path; texts go to tokbench.count"),
-        ("a.txt", {"text_field": "body"}, "text_field body: text has no fields; name a file of JSON Lines or Parquet"),
+        (
+            "a.txt",
+            {"text_field": "body"},
+            "text_field body: text has no fields; name a file of Arrow, JSON Lines or Parquet",
+        ),
     ],
 )
 def test_files_that_cannot_be_read(

@@ -234,7 +234,12 @@ def source_sections() -> Iterator[str]:
 def parallel_sections() -> Iterator[str]:
     """Yield the sections on parallel corpora and their file types."""
     yield from section("## Parallel corpora", "parallel_corpora.NAME", parallel.ParallelCorpus)
-    kinds = (parallel.LinePairs, parallel.TmxPairs, *parallel.RECORD_PAIRS.values(), parallel.HubPairs)
+    kinds: tuple[type[BaseModel], ...] = (
+        parallel.LinePairs,
+        parallel.TmxPairs,
+        *parallel.RECORD_PAIRS.values(),
+        parallel.HubPairs,
+    )
     for model in kinds:
         name = model.model_json_schema()["properties"]["type"]["const"]
         yield from section(f"### Pairs `{name}`", "parallel_corpora.NAME.train", model)

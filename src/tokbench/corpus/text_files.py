@@ -1,6 +1,6 @@
 """Documents of files given on the command line; endings and first bytes decide the format."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,8 @@ def _source(file: str, fields: Fields) -> FileSource:
     method = format_of_folder(path) if path.is_dir() else format_of_file(path)
     if fields == AS_USUAL and not method.rows:
         # With defaults only there is nothing to validate, which takes longer than reading a short text.
-        return method.options_class.model_construct(None, type=method.name, path=[file])
+        construct: Callable[..., FileSource] = method.options_class.model_construct
+        return construct(type=method.name, path=[file])
     options: dict[str, Any] = {"type": method.name, "path": [file]}
     if "encoding" in method.options.model_fields:
         options["encoding"] = fields.encoding or UTF_8
