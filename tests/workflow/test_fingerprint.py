@@ -20,6 +20,8 @@ from tests.support.rules import COMMAND_OF, RULES, called
 from tests.support.workflow.checkout import ROOT
 from tokbench.config.load import read
 from tokbench.construction import constructions
+from tokbench.corpus.parallel import ParallelCorpus
+from tokbench.options import validated
 from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.workflow import fingerprint as module
@@ -327,6 +329,15 @@ def test_nothing_heavy_is_imported() -> None:
 
 
 PLANNED = Path(__file__).parents[1] / "support" / "workflow" / "planned.yaml"
+PAIRS = validated(
+    {
+        "languages": ["en", "de"],
+        "train": {"type": "lines", "path": {"en": __file__, "de": __file__}},
+        "tests": {"held": 1},
+    },
+    ParallelCorpus,
+    "pairs",
+)
 FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __file__}
 SPELLED_OUT = re.compile(
     r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|\w*RECIPES|named_suites|SEED|\w*TOKENIZERS|OWN)"
@@ -337,7 +348,7 @@ WITHOUT_EFFECT = {
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
     *("note_untagged", "told", "unpinned_line", "pluralise", "keyed", "line_of_left_out"),
     *("options_with_recipes", "InitialRecipe", "check_recipe"),
-    *("check_scores", "require_tokenizer", "makers_of"),
+    *("check_scores", "require_tokenizer", "makers_of", "is_divisible", "files_in"),
 }
 """What bounds memory, rejects a command or names the makers of its output, and what is only printed, such as keys of
 measurements on a terminal."""
@@ -400,7 +411,8 @@ def named() -> dict[str, tuple[str, ...]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "code_behind", lambda *names: asked.append(names) or {})
         patch.chdir(PLANNED.parent)
-        asks = {"experiment": read(PLANNED, FILES), "fingerprint": fingerprint}
+        experiment = read(PLANNED, FILES).model_copy(update={"parallel_corpora": {"pairs": PAIRS}})
+        asks = {"experiment": experiment, "fingerprint": fingerprint}
         for path in (ROOT / "rules").glob("*.smk"):
             if path.stem != "common":
                 exec(f"\n{path.read_text()}".partition("\nrule ")[0], asks)
@@ -414,6 +426,7 @@ def named() -> dict[str, tuple[str, ...]]:
             resource="gold",
             model="small",
             corpus="books",
+            parallel="pairs",
         )
         found = {}
         for name, (_, directives) in RULES.items():
