@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import over
 from tokbench.errors import TokbenchError
 from tokbench.io.tables import read_frame
+from tokbench.io.yaml import parse_yaml, read_yaml
 from tokbench.options import validated
 from tokbench.report.content import ReportContent, shown
 from tokbench.report.figures.style import FULL, save
@@ -50,7 +50,7 @@ def experiment_of(place: Path) -> tuple[Experiment, dict[str, Any]]:
         raise TokbenchError(f"{place / 'README.md'}: no --configfile; add the command with it")
     experiment: dict[str, Any] = {}
     for name in named[1].split():
-        experiment = over(experiment, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
+        experiment = over(experiment, read_yaml(ROOT / name))
     without_text = {key: value for key, value in experiment.items() if key not in TRANSLATION_KEYS}
     return validated(without_text, Experiment, str(place)), experiment
 
@@ -88,7 +88,7 @@ def units_of(place: Path) -> dict[str, Path]:
         named |= dict(word.split("=", 1) for before, word in pairwise(words) if before == "--units")
         for word in words:
             if word.startswith("corpora="):
-                corpora: dict[str, dict[str, str]] = yaml.safe_load(word.removeprefix("corpora="))
+                corpora: dict[str, dict[str, str]] = parse_yaml(word.removeprefix("corpora="), word)
                 named |= {name: corpus["units"] for name, corpus in corpora.items() if "units" in corpus}
     return {corpus: next(at / path for at in (place, ROOT) if (at / path).is_file()) for corpus, path in named.items()}
 

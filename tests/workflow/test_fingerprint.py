@@ -344,7 +344,7 @@ SPELLED_OUT = re.compile(
 )
 """Options: a recipe has their values in full."""
 WITHOUT_EFFECT = {
-    *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
+    *("COPIES", "LEAST", "room", "on_gpu", "check_stage"),
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
     *("note_untagged", "told", "unpinned_line", "pluralise", "keyed", "line_of_left_out"),
     *("options_with_recipes", "InitialRecipe", "check_recipe"),

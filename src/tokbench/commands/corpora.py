@@ -79,7 +79,6 @@ def prepare_command(recipe: str, output: str, units: str | None, megabytes: int,
     """
     from tokbench.commands.recipes import corpus_of, say_findings, shares_of, source_of
     from tokbench.corpus.prepare import link_shards, prepare
-    from tokbench.corpus.read import without_windows
     from tokbench.io.atomic import atomic_folder
 
     corpus, seed = corpus_of(recipe)
@@ -90,7 +89,7 @@ def prepare_command(recipe: str, output: str, units: str | None, megabytes: int,
         return
     source, cache = source_of(corpus, files)
     with atomic_folder(output, "corpus") as folder:
-        allowed, longest = without_windows(allowance(megabytes), source), corpus.longest_document
+        allowed, longest = allowance(megabytes), corpus.longest_document
         drop = corpus.duplicates == "drop"
         grouped = Path(units) if units else None
         totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowed, longest, drop, grouped)
@@ -150,7 +149,7 @@ def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes
     from tokbench.commands.recipes import corpus_of, source_of, span_of
     from tokbench.corpus.limits import without_limits
     from tokbench.corpus.parts import write_sizes
-    from tokbench.corpus.read import read_source, without_windows
+    from tokbench.corpus.read import read_source
     from tokbench.corpus.reading import ReadSpan
     from tokbench.corpus.shards import COPIES
     from tokbench.io.encodings import Notes
@@ -159,7 +158,7 @@ def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes
     corpus, _ = corpus_of(recipe)
     source, cache = source_of(corpus, files)
     span = span_of(source, ReadSpan(begin, end))
-    largest = without_windows(allowance(megabytes), source).largest(COPIES)
+    largest = allowance(megabytes).largest(COPIES)
     notes = Notes()
     documents = read_source(without_limits(source), cache, largest, span, corpus.longest_document, notes)
     number, size = write_sizes(documents, Path(output), notes)
@@ -216,7 +215,7 @@ def deal_part_command(
     from tokbench.commands.recipes import corpus_of, groups_in, source_of, span_of
     from tokbench.corpus.limits import without_limits
     from tokbench.corpus.partitions import partition_part
-    from tokbench.corpus.read import read_source, without_windows
+    from tokbench.corpus.read import read_source
     from tokbench.corpus.reading import ReadSpan
     from tokbench.corpus.shards import COPIES
 
@@ -224,7 +223,7 @@ def deal_part_command(
     corpus, _ = corpus_of(recipe)
     source, cache = source_of(corpus, files)
     span = span_of(source, ReadSpan(begin, end))
-    allowed = without_windows(allowance(megabytes), source)
+    allowed = allowance(megabytes)
     documents = read_source(without_limits(source), cache, allowed.largest(COPIES), span, corpus.longest_document)
     partition_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)
 

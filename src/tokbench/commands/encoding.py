@@ -100,7 +100,7 @@ def _blocks(file: BinaryIO, encoding: str, size: int, notes: "Notes") -> Iterato
         source: io.BufferedReader = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)  # type: ignore
         head = source.peek(HEAD)[:HEAD]
         if compression := compression_of(head):
-            source = decompressed(source, compression, head, file.name)
+            source = decompressed(source, compression)
             clear()
             click.echo(f"{file.name}: decompressed ({compression}); its content is encoded", err=True)
         text = as_utf8(source, file.name, encoding, notes)

@@ -5,8 +5,7 @@ compressed files need many megabytes of earlier text.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -34,9 +33,8 @@ from tokbench.corpus.sources import (
 )
 from tokbench.corpus.splitting import split_rows
 from tokbench.errors import TokbenchError
-from tokbench.io.compression import HEAD, LARGEST_WINDOW, USUAL_WINDOW, compression_of, window_of
 from tokbench.io.encodings import Notes
-from tokbench.runtime.memory_limit import LEAST, DocumentLimit, MemoryLimit, to_allow
+from tokbench.runtime.memory_limit import DocumentLimit
 
 COPIES = 3
 """Copies in memory of each row that is cut: page, dictionary and column of Arrow, or line of JSON, its text and its
@@ -189,46 +187,3 @@ def mistakes_of_fields(source: FileSource) -> list[str]:
         except TokbenchError as error:
             found.append(str(error))
     return found
-
-
-def check_windows(sources: Sequence[Source], room: int, megabytes: int) -> int:
-    """Return the maximum bytes of decompression windows, beyond the general reserve.
-
-    Args:
-        sources: sources whose files are read one after another.
-        room: free memory in bytes.
-        megabytes: memory limit, for messages.
-
-    Raises:
-        TokbenchError: a file needs more than is allowed.
-    """
-    most = 0
-    for source in sources:
-        if not isinstance(source, FileSource) or isinstance(source, CountsSource) or not format_of(source).compressed:
-            continue
-        for _, path in tagged_files(source):
-            with path.open("rb") as file:
-                head = file.read(HEAD)
-            compression = compression_of(head)
-            window = window_of(head, compression)
-            if not USUAL_WINDOW < window <= LARGEST_WINDOW:  # A larger one is rejected when the file is opened.
-                continue
-            if window + LEAST > room:
-                needed = to_allow(megabytes * 1_000_000 - room + window + LEAST)
-                raise TokbenchError(
-                    f"{path}: {compression} with a window of {window:,} bytes needs about {needed:,} MB of memory, and "
-                    f"{megabytes:,} are allowed; allow more (--memory), or compress it with a smaller window"
-                )
-            most = max(most, window)
-    return most
-
-
-def without_windows(allowed: MemoryLimit, source: Source) -> MemoryLimit:
-    """Return a memory limit reduced by the needs of decompression.
-
-    Raises:
-        TokbenchError: see :func:`check_windows`.
-    """
-    if not isinstance(source, FileSource):
-        return allowed
-    return replace(allowed, room=allowed.room - check_windows([source], allowed.room, allowed.megabytes))

@@ -15,6 +15,7 @@ import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,10 +25,8 @@ HEAD = 512
 """First bytes of a file, used to detect its format."""
 BLOCK = 1 << 16
 """Bytes that are read or decompressed at a time."""
-LARGEST_WINDOW = 1 << 27
-"""Maximum decompression window in bytes: 128 MiB, the limit of zstd without ``--long``."""
-USUAL_WINDOW = 1 << 23
-"""Decompression window in bytes that the general memory reserve covers: 8 MiB."""
+XZ_MEMORY = (1 << 27) + (1 << 20)
+"""Maximum memory of an xz decoder in bytes: a dictionary of 128 MiB, as the window of zstd without ``--long``."""
 MAGIC = {
     "gzip": rb"\x1f\x8b",
     "zstd": rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",
@@ -75,31 +74,24 @@ def reject_archive(head: bytes, place: str, outer: str | None = None) -> None:
     raise TokbenchError(f"{place}: {within}")
 
 
-def decompressed(file: io.BufferedReader, compression: str, head: bytes, place: str) -> io.BufferedReader:
+def decompressed(file: io.BufferedReader, compression: str) -> io.BufferedReader:
     """Return a stream of the decompressed bytes of an open file.
+
+    Reading zstd or xz raises an error if that needs a window or a dictionary of more than 128 MiB.
 
     Args:
         file: the file, positioned at its beginning.
         compression: a key of :data:`MAGIC`.
-        head: first bytes of the file.
-        place: the file, for messages.
-
-    Raises:
-        TokbenchError: the decompression window is larger than :data:`LARGEST_WINDOW`.
     """
-    if (window := window_of(head, compression)) > LARGEST_WINDOW:
-        raise TokbenchError(
-            f"{place}: {compression} with a window of {window:,} bytes, and at most {LARGEST_WINDOW:,} can be read; "
-            f"decompress it ({compression} -d{' --long=31' * (compression == 'zstd')}), or use a smaller window"
-        )
     if compression == "zstd":
         import pyarrow as pa
 
         return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd"), BLOCK)
     if compression == "gzip":
         return io.BufferedReader(gzip.GzipFile(fileobj=file), BLOCK)
-    make: Callable[[], Decoder] = bz2.BZ2Decompressor if compression == "bzip2" else lzma.LZMADecompressor
-    return io.BufferedReader(_Streams(file, make), BLOCK)
+    if compression == "bzip2":
+        return io.BufferedReader(_Streams(file, bz2.BZ2Decompressor), BLOCK)
+    return io.BufferedReader(_Streams(file, partial(lzma.LZMADecompressor, memlimit=XZ_MEMORY)), BLOCK)
 
 
 class _Streams(io.RawIOBase):
@@ -133,49 +125,6 @@ class _Streams(io.RawIOBase):
             if found:
                 buffer[: len(found)] = found
                 return len(found)
-
-
-def window_of(head: bytes, compression: str | None) -> int:
-    """Return the size of the decompression window in bytes, from the first bytes of a file; 0 if it is small."""
-    try:
-        return {"zstd": _zstd_window, "xz": _xz_window}.get(compression or "", lambda _: 0)(head)
-    except IndexError:
-        return 0  # The file is cut off; reading it reports that.
-
-
-def _zstd_window(head: bytes) -> int:
-    """Return the window of a frame (RFC 8878, section 3.1.1.1)."""
-    if head[0] != 0x28:
-        return 0
-    about = head[4]
-    if not about & 0x20:
-        base = 1 << 10 + (head[5] >> 3)
-        return base + base // 8 * (head[5] & 7)
-    start, size = 5 + (0, 1, 2, 4)[about & 3], 1 << (about >> 6)
-    return int.from_bytes(head[start : start + size], "little") + 256 * (size == 2)
-
-
-def _xz_window(head: bytes) -> int:
-    """Return the dictionary size of the first block (the .xz file format, sections 3.1 and 5.3.1)."""
-    if head[12] == 0:
-        return 0  # There is no block.
-    flags, at = head[13], 14
-    for _ in range((flags >> 6 & 1) + (flags >> 7)):
-        at = _after_number(head, at)
-    for _ in range((flags & 3) + 1):
-        name, at = head[at], _after_number(head, at)
-        size, at = head[at], at + 1
-        if name == 0x21:
-            bits = head[at]
-            return (1 << 32) - 1 if bits == 40 else (2 | bits & 1) << (bits // 2 + 11)
-        at += size
-    return 0
-
-
-def _after_number(head: bytes, at: int) -> int:
-    while head[at] & 0x80:
-        at += 1
-    return at + 1
 
 
 COMPRESSIONS: dict[str, tuple[str, ...]] = {

@@ -59,7 +59,7 @@ def opened(path: Path, remedy: str) -> Iterator[io.BufferedReader]:
                 raise TokbenchError(f"{path}: cannot be read ({why}); rename it, or {remedy}")
             reject_archive(head, str(path))
         else:
-            file = stack.enter_context(decompressed(file, compression, head, str(path)))
+            file = stack.enter_context(decompressed(file, compression))
             reject_archive(file.peek(HEAD)[:HEAD], str(path), compression)
         yield file
 

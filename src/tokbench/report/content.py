@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
-import yaml
 
 from tokbench.config.experiment import Experiment
 from tokbench.construction import constructions
@@ -16,6 +15,7 @@ from tokbench.errors import TokbenchError
 from tokbench.intrinsic.encoding_speed import ColdSpeed
 from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
+from tokbench.io.yaml import dump_yaml
 from tokbench.pretokenization import pretokenization_of
 from tokbench.report.wording import join_some
 from tokbench.statistics.accuracies.seeds import same_but_for_seed
@@ -391,7 +391,7 @@ def shown(
     return ReportContent(
         title=experiment.report.title or f"Tokenizers of the experiment {experiment.name}",
         recipes={name: _recipe(variant) for name, variant in configuration["variants"].items()},
-        configuration=yaml.safe_dump(dict(configuration), sort_keys=False, allow_unicode=True, width=100),
+        configuration=dump_yaml(dict(configuration)),
         provenance=made,
         declared=declared,
         frames=frames,
