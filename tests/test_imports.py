@@ -31,8 +31,8 @@ Lines = Sequence[Sequence[str]]
 LIBRARIES = frozenset(
     {
         "PIL", "composer", "datasets", "huggingface_hub", "jinja2", "llmfoundry", "lm_eval", "matplotlib", "numpy",
-        "polars", "pyarrow", "pydantic", "safetensors", "scipy", "scipy.stats", "streaming", "tokenizers", "torch",
-        "transformers", "yaml",
+        "pandas", "polars", "pyarrow", "pydantic", "safetensors", "scipy", "scipy.stats", "streaming", "tokenizers",
+        "torch", "transformers", "yaml",
     }
 )  # fmt: skip
 """The libraries that take a user's time when they are imported."""

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
+import numpy as np
+
 from tokbench.corpus.formats import corpus_formats
 from tokbench.corpus.parallel import AnyPairs, HubPairs, LinePairs, RecordPairs, TmxPairs
 from tokbench.corpus.reading import Reading, RecordRule, RowFields
 from tokbench.corpus.sources import type_of
 from tokbench.errors import TokbenchError, listed_files
+from tokbench.io.arrow import number_column, text_column
 from tokbench.io.parquet import parquet, require, steps_of, strings, whole
 from tokbench.io.text_files import first_line, opened, read_lines
 from tokbench.runtime.memory_limit import DocumentLimit
@@ -193,7 +196,12 @@ def pair_writer(path: Path, languages: tuple[str, str]) -> Iterator[Any]:
             nonlocal held
             held = 0
             if rows:
-                writer.write_table(pa.table([pa.array(column) for column in zip(*rows, strict=True)], schema=schema))
+                numbers, *sides = zip(*rows, strict=True)
+                columns = [
+                    number_column(np.array(numbers, np.int64)),
+                    *(text_column(side, large=True) for side in sides),
+                ]
+                writer.write_table(pa.table(columns, schema=schema))
                 rows.clear()
 
         def write(number: int, pair: Pair) -> None:

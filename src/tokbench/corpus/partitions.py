@@ -20,11 +20,12 @@ from tokbench.corpus.documents import GROUP_BYTES, ContinuationPiece, Document, 
 from tokbench.corpus.limits import language_of
 from tokbench.corpus.read import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows
-from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, column, ends_of, open_shards
+from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, open_shards
 from tokbench.corpus.shuffle import ShardAssignment, ShardTotals
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import UNUSED
 from tokbench.errors import TokbenchError
+from tokbench.io.arrow import array_of, column, ends_of, number_column, truth_column
 from tokbench.io.atomic import atomic_file
 from tokbench.io.job_record import job_metadata
 from tokbench.io.parquet import batches, parquet, raw, strings
@@ -219,8 +220,8 @@ class _Queue:
     def _write(self, packed: bytes | bytearray, text: bytes | bytearray) -> None:
         rows = np.frombuffer(packed, ROW)
         columns = [
-            column(pa.int32(), len(rows), np.ascontiguousarray(rows["place"])),
-            column(pa.int64(), len(rows), np.ascontiguousarray(rows["document"])),
+            number_column(rows["place"]),
+            number_column(rows["document"]),
             self._tags.column(rows["language"]),
             column(pa.large_binary(), len(rows), ends_of(rows["size"], np.int64), text),
         ]
@@ -233,12 +234,12 @@ def _read(path: Path, group: range, batch: range) -> Iterator[tuple[int, Documen
     def rows(columns: Any) -> Iterator[tuple[int, Document]]:
         if any(column.null_count for column in columns.columns):
             raise ValueError("a cell is empty")
-        places = columns.column(0).to_numpy()
+        places = array_of(columns.column(0))
         if ((places < group.start) | (places >= group.stop)).any():
             raise ValueError("places of two groups of shards in one row group")
         selected = (places >= batch.start) & (places < batch.stop)
         if not selected.all():
-            columns = columns.filter(pa.array(selected))
+            columns = columns.filter(truth_column(selected))
         _, numbers, tags, texts = columns
         documents = map(made, numbers.to_pylist(), strings(tags), raw(texts))  # type: ignore[arg-type]
         return zip(places[selected].tolist(), documents, strict=True)

@@ -28,6 +28,7 @@ from tokbench.corpus.reading import WHOLE, ReadSpan
 from tokbench.corpus.source_files import tagged_files
 from tokbench.corpus.sources import CountsSource, FileSource, HubSource, Source
 from tokbench.corpus.splits import LONGEST, longest_in
+from tokbench.io.arrow import array_of, column, number_column, text_column
 from tokbench.io.atomic import atomic_file
 from tokbench.io.encodings import Notes
 from tokbench.io.job_record import job_metadata
@@ -147,8 +148,8 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
         def write() -> None:
             nonlocal sizes, tags, digests, total, size
             total, size = total + len(tags) - tags.count(None), size + sum(sizes)
-            digest = pa.Array.from_buffers(schema().field("digest").type, len(tags), [None, pa.py_buffer(digests)])
-            columns = [pa.array(np.frombuffer(sizes, np.int64)), pa.array(tags, pa.string()), digest]
+            digest = column(schema().field("digest").type, len(tags), digests)
+            columns = [number_column(np.frombuffer(sizes, np.int64)), text_column(tags), digest]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema()))
             sizes, tags, digests = array("q"), [], bytearray()
 
@@ -220,11 +221,11 @@ class PartSizes:
                 named = tags.dictionary_encode()
                 if sizes.null_count or digests.null_count:
                     raise ValueError("a document has no size or no digest")
-                found = sizes.cast(pa.int64()).to_numpy()
+                found = array_of(sizes.cast(pa.int64()))
                 if found.min() < 0:
                     raise ValueError("a document has less than no bytes")
                 own = np.frombuffer(digests.buffers()[1], np.uint64).reshape(-1, 2)[digests.offset :][: len(found)]
-                which = named.indices.fill_null(-1).to_numpy()
+                which = array_of(named.indices, empty=-1)
                 yield found, [tag or "" for tag in strings(named.dictionary)], which, own
 
     def _open(self) -> "AbstractContextManager[pq.ParquetFile]":

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.corpus.documents import COLUMNS, GROUP_BYTES, ContinuationPiece, Document, noted_rests, schema
+from tokbench.io.arrow import column, ends_of, number_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,7 +133,7 @@ class _Shard:
             packed, text = self._groups.pop(0)
             rows = np.frombuffer(packed, ROW)
             columns = [
-                column(pa.int64(), len(rows), np.ascontiguousarray(rows["document"])),
+                number_column(rows["document"]),
                 self._tags.column(rows["language"]),
                 column(pa.large_binary(), len(rows), ends_of(rows["size"], np.int64), text),
             ]
@@ -166,17 +167,3 @@ class _Shard:
             use_dictionary=self._encoded,
             write_statistics=self._encoded,
         )
-
-
-def ends_of(lengths: NDArray[np.integer], kind: type[np.integer]) -> NDArray[np.integer]:
-    """Return the offsets of consecutive values: 0 and the cumulative sums of their lengths."""
-    ends = np.zeros(len(lengths) + 1, kind)
-    np.cumsum(lengths, out=ends[1:])
-    return ends
-
-
-def column(kind: "pa.DataType", count: int, *buffers: object) -> "pa.Array":
-    """Return an array without empty cells over bytes in memory, which are not copied."""
-    import pyarrow as pa
-
-    return pa.Array.from_buffers(kind, count, [None, *map(pa.py_buffer, buffers)], null_count=0)

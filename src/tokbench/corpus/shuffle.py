@@ -26,6 +26,7 @@ from tokbench.corpus.splits import LONGEST as LONGEST_KEY
 from tokbench.corpus.splits import UNUSED, describe_splits, document_sizes, longest_in, shards_of, split_documents
 from tokbench.corpus.units import check_documents, number_units
 from tokbench.errors import TokbenchError
+from tokbench.io.arrow import array_of, dtype_of, number_column
 from tokbench.io.encodings import Notes
 from tokbench.io.parquet import parquet, pieces, require, whole
 from tokbench.runtime.memory_limit import MemoryLimit
@@ -169,7 +170,7 @@ class ShardAssignment:
             self.longest_whole = longest_in(file.metadata.metadata)
             self.untagged = untagged_in(file.metadata.metadata)
             for batch in pieces(file, PLACES.names, ROWS):
-                numbers, sizes, places = (column.cast(pa.int64()).to_numpy() for column in batch.columns)
+                numbers, sizes, places = (array_of(column.cast(pa.int64())) for column in batch.columns)
                 if batch.num_rows and (sizes.min() < 0 or places.min() < UNUSED or places.max() > MOST_PLACES):
                     raise ValueError("a document has less than no bytes, or an impossible place")
                 yield numbers, sizes, places
@@ -186,7 +187,7 @@ def read_totals(folder: Path) -> ShardTotals:
     """
     with _opened(folder / "shards.parquet", "the totals of shards") as file:
         require(file.schema_arrow, **dict.fromkeys(SHARDS.names, "whole numbers"))
-        return ShardTotals(*(column.cast(pa.int64()).to_numpy() for column in whole(file, SHARDS.names).columns))
+        return ShardTotals(*(array_of(column.cast(pa.int64())) for column in whole(file, SHARDS.names).columns))
 
 
 class _Seen:
@@ -266,7 +267,10 @@ def _add(totals: ShardTotals, places: NDArray[np.int64], sizes: NDArray[np.int64
 
 
 def _batch(schema: pa.Schema, *columns: NDArray[np.int64]) -> pa.RecordBatch:
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    arrays = [
+        number_column(column.astype(dtype_of(field.type), copy=False))
+        for column, field in zip(columns, schema, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

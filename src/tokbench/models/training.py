@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
+from tokbench.io.arrow import array_of, number_column
 from tokbench.io.atomic import atomic_file, remove_written
 from tokbench.io.identity import Maker, makers_of_metadata, metadata_of, require_same
 from tokbench.io.job_record import job_metadata
@@ -68,7 +69,7 @@ def is_made(
 
 def write_occurrences(occurrences: NDArray[np.int64], path: Path, tokenizer: Maker) -> None:
     """Write counts, int64 [ids + 1], as Parquet, atomically. The file names the tokenizer."""
-    columns = {"id": np.arange(len(occurrences)), "occurrences": occurrences}
+    columns = {"id": number_column(np.arange(len(occurrences))), "occurrences": number_column(occurrences)}
     table = pa.table(columns, metadata=metadata_of(tokenizer=tokenizer.digest))
     with (
         atomic_file(path) as partial,
@@ -93,7 +94,7 @@ def read_occurrences(path: Path, vocabulary: int, tokenizer: Maker) -> NDArray[n
         require(file.schema_arrow, id="whole numbers", occurrences="whole numbers")
         require_same(path, makers_of_metadata(file.schema_arrow.metadata), "tokenizer", tokenizer, OTHER)
         table = whole(file, ["id", "occurrences"])
-        ids, occurrences = (column.to_numpy().astype(np.int64, casting="safe") for column in table.columns)
+        ids, occurrences = (array_of(column).astype(np.int64, casting="safe") for column in table.columns)
         if not np.array_equal(ids, np.arange(len(ids))) or (len(ids) and occurrences.min() < 0):
             raise ValueError("ids are not 0, 1, 2, ..., or a count is below 0")
     if len(occurrences) != vocabulary + 1:

@@ -123,10 +123,10 @@ def read_counts(path: Path) -> dict[bytes, int]:
     """Read pre-tokens and counts from Parquet or from TSV ``hex<TAB>count``; counts of duplicates are added."""
     counts: Counter[bytes] = Counter()
     if path.suffix.lower() == ".parquet":
-        from pyarrow.parquet import read_table
+        from pyarrow.parquet import ParquetFile
 
         with path.open("rb") as file:  # Arrow expands "~" at the start of a path
-            table = read_table(file, columns=["pretoken", "count"], use_threads=False)
+            table = ParquetFile(file).read(columns=["pretoken", "count"], use_threads=False)
         for pretoken, count in zip(*(table[name].to_pylist() for name in ("pretoken", "count")), strict=True):
             counts[pretoken] += count
     else:

@@ -1,7 +1,7 @@
 """Files of byte scores, in the common format of all byte language models."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tokbench.io.arrow import column, ends_of, number_column, text_column
 from tokbench.io.atomic import atomic_file
 from tokbench.io.identity import TextDigest, metadata_of
 from tokbench.io.job_record import job_metadata
@@ -72,24 +73,14 @@ def write_scores(
 def _table(rows: list[Row]) -> pa.Table:
     """Build the table from buffers of the rows. Arrow would convert arrays to lists of Python numbers."""
     documents, languages, texts, *lists = zip(*rows, strict=True) if rows else [()] * len(SCHEMA)
-    encoded = [language.encode() for language in languages]
-    ends = _ends(texts)
+    ends = ends_of(np.fromiter(map(len, texts), np.int32, len(rows)), np.int32)
     columns = [
-        _array(pa.int64(), len(rows), np.array(documents, np.int64)),
-        _array(pa.string(), len(rows), _ends(encoded), b"".join(encoded)),
-        _array(pa.binary(), len(rows), ends, texts[0] if len(rows) == 1 else b"".join(texts)),
+        number_column(np.array(documents, np.int64)),
+        text_column(languages),
+        column(pa.binary(), len(rows), ends, texts[0] if len(rows) == 1 else b"".join(texts)),
     ]
     for values in lists:
         joined = values[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.float32), *values])
-        numbers = _array(pa.float32(), len(joined), joined)
-        columns.append(pa.ListArray.from_arrays(_array(pa.int32(), len(ends), ends), numbers, type=SCHEMA.types[-1]))
+        lists_of = pa.ListArray.from_arrays(number_column(ends), number_column(joined), type=SCHEMA.types[-1])
+        columns.append(lists_of)
     return pa.Table.from_arrays(columns, schema=SCHEMA)
-
-
-def _ends(values: Sequence[bytes]) -> NDArray[np.int32]:
-    """Return 0 and the ends of the concatenated values."""
-    return np.cumsum([0, *map(len, values)], dtype=np.int32)
-
-
-def _array(kind: pa.DataType, count: int, *buffers: object) -> pa.Array:
-    return pa.Array.from_buffers(kind, count, [None, *map(pa.py_buffer, buffers)], null_count=0)

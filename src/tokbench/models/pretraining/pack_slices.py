@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokbench.errors import TokbenchError
+from tokbench.io.arrow import array_of, number_column, truth_column
 from tokbench.io.atomic import atomic_file, atomic_folder, link_or_copy
 from tokbench.io.identity import (
     Maker,
@@ -247,12 +248,14 @@ def _rows(batch: pa.RecordBatch) -> Iterator[EncodedDocument]:
     if any(column.null_count for column in (document, ends, text_bytes, ids, ids.values)):
         raise ValueError("a cell is empty")
     numbers = [column.to_pylist() for column in (document, ends, text_bytes)]
-    return map(EncodedDocument, *numbers, (row.values.to_numpy() for row in ids))
+    return map(EncodedDocument, *numbers, (array_of(row.values) for row in ids))
 
 
 def _batch(pieces: Sequence[EncodedDocument]) -> pa.RecordBatch:
     bounds = np.concatenate([[0], np.cumsum([len(piece.ids) for piece in pieces])])
     ids = np.concatenate([piece.ids for piece in pieces])
-    lists = pa.LargeListArray.from_arrays(pa.array(bounds, pa.int64()), pa.array(ids, pa.int32()))
-    rest = [pa.array([piece[column] for piece in pieces], SCHEMA.field(column).type) for column in range(3)]
-    return pa.record_batch([*rest, lists], SCHEMA)
+    lists = pa.LargeListArray.from_arrays(number_column(bounds), number_column(ids))
+    documents = number_column(np.array([piece.document for piece in pieces], np.int64))
+    ends = truth_column(np.array([piece.ends for piece in pieces]))
+    text_bytes = number_column(np.array([piece.text_bytes for piece in pieces], np.int64))
+    return pa.record_batch([documents, ends, text_bytes, lists], SCHEMA)
