@@ -277,7 +277,7 @@ def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> N
         (lambda counts: tokbench.build("bpee", counts, 300), "Did you mean 'bpe'"),
         (lambda counts: tokbench.build("bpe", counts, 300, max_token=3), "bpe: max_token: unknown key"),
         (lambda counts: tokbench.build("bpe", counts, 30), "size 30: smaller than the alphabet of 'bpe' (256)"),
-        (lambda counts: tokbench.build("bpe", tokbench.count([]), 300), "the counts have no pre-token"),
+        (lambda counts: tokbench.build("bpe", tokbench.count([]), 300), "the counts contain no pre-token"),
         (
             lambda counts: tokbench.build("bpe", "a text", 300),
             "source: 'bpe' reads tokbench.pretokens.PretokenCounts, not str; make it with tokbench.count(texts)",

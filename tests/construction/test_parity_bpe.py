@@ -15,7 +15,7 @@ import tokbench as package
 from tests.conftest import Tokbench
 from tests.support.workflow.checkout import Checkout
 from tokbench.adapters.export_hugging_face import export
-from tokbench.building import read_counts
+from tokbench.building.files import read_counts
 from tokbench.construction.bpe import BpeOptions
 from tokbench.construction.bpe import build as bpe
 from tokbench.construction.parity_bpe import ParityBpeOptions, build

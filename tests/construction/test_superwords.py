@@ -19,7 +19,7 @@ from tests.conftest import ODD, TOPICS
 from tokbench.adapters.export_hugging_face import export as export_json
 from tokbench.adapters.export_tiktoken import to_tiktoken
 from tokbench.adapters.exports import export
-from tokbench.building import build_tokenizer, own_segmentation
+from tokbench.building import BuildRecipe, build_tokenizer, own_segmentation
 from tokbench.candidates.superwords import Runs, SuperwordOptions, events_of, may_join, split_runs, train_words
 from tokbench.construction import constructions
 from tokbench.construction.superbpe import SuperbpeOptions, count_words, is_barred, stage_1_size
@@ -66,9 +66,15 @@ def built(method: str, documents: Sequence[bytes], size: int, scheme: str = "gpt
     name, shared = own_segmentation(construction, chosen)
     cut = segmentations[name].options(**shared)
     source: Any = Texts(documents, scheme)
-    return build_tokenizer(
-        construction, source, size, chosen, name, cut, name=method, threads=options.get("threads", 1)
+    recipe = BuildRecipe(
+        construction=construction,
+        options=chosen,
+        size=size,
+        segmentation=name,
+        segmentation_options=cut,
+        name=method,
     )
+    return build_tokenizer(recipe, source, threads=options.get("threads", 1))
 
 
 def pretokens_of(document: bytes, scheme: str = "gpt2") -> list[bytes]:

@@ -140,8 +140,8 @@ FINGERPRINT_RULES = {
         "tokbench.pretokens.external_count:count_external",
         "tokbench.pretokenization.built_in",
     ),
-    "build bpe": ("tokbench.building:build_from_files", "tokbench.construction.bpe:build"),
-    "build unigram": ("tokbench.building:build_from_files", "tokbench.construction.unigram:build"),
+    "build bpe": ("tokbench.building.files:build_from_files", "tokbench.construction.bpe:build"),
+    "build unigram": ("tokbench.building.files:build_from_files", "tokbench.construction.unigram:build"),
     "cut": ("tokbench.segmentation.merge:merge",),
     "measure": (
         "tokbench.pretokens.external_count:count_texts",
@@ -165,7 +165,7 @@ def fingerprints() -> dict[str, str]:
 @pytest.mark.parametrize(
     ("file", "old", "new", "changes"),
     [
-        ("commands/tokenizers.py", "of {size:,} tokens from", "with {size:,} tokens from", ""),
+        ("commands/tokenizers.py", "of {size:,} tokens", "with {size:,} tokens", ""),
         ("io/text_files.py", "yield from lines", "yield from map(bytes.strip, lines)", ""),
         ("errors.py", "cutoff=0.6", "cutoff=0.7", ""),
         ("runtime/exit_status.py", "allow it more", "allow more", ""),
@@ -347,18 +347,11 @@ WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage"),
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
     *("note_untagged", "told", "unpinned_line", "pluralise", "keyed", "line_of_left_out"),
-    *("options_with_recipes", "InitialRecipe", "check_recipe"),
-    *("check_scores", "require_tokenizer", "makers_of", "is_divisible", "files_in"),
+    *("options_with_recipes", "check_scores", "require_tokenizer", "makers_of", "is_divisible", "files_in"),
 }
 """What bounds memory, rejects a command or names the makers of its output, and what is only printed, such as keys of
 measurements on a terminal."""
 PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pretraining.order:Slices"}
-NOT_READ = {
-    "tokbench.building:read_running",
-    "tokbench.building:read_scored",
-    "tokbench.pretokens.by_language:read_language_counts",
-}
-INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.building:starting_from"}
 OF_DOCUMENTS = {
     "tokbench.intrinsic.documents:measure_texts",
     "tokbench.statistics.comparisons.sequence_lengths:normalised_lengths",
@@ -377,9 +370,6 @@ NOT_CHOSEN = {
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
     "score_bytes": {"tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score_dataset"},
     "draw_bytes": {"tokbench.models.byte_lm.ngram:load"},
-    "build": NOT_READ | INITIAL_FROM_COUNTS,
-    "build_initial": NOT_READ | INITIAL_FROM_COUNTS,
-    "build_initial_recipe": NOT_READ | INITIAL_FROM_COUNTS,
     "split_corpus": {"tokbench.corpus.documents:lines_of", "tokbench.corpus.documents:read_findings"},
     "prepare": {
         "tokbench.corpus.prepare:link_shards",
@@ -462,9 +452,8 @@ def test_only_the_chosen_methods_count(rule: str, named: dict[str, tuple[str, ..
     """Of all constructions, segmentations and schemes, those that the variant names."""
     behind = {name.partition(":")[0] for name in module.code_behind(*named[rule])}
     methods = {method.module for kind in (constructions, segmentations, schemes) for method in kind.methods()}
-    assert methods & behind == {"tokbench.construction.bpe", "tokbench.pretokenization.built_in"} | (
-        {"tokbench.segmentation.merge"} if rule == "build" else set()
-    )
+    tokenizer = {"tokbench.segmentation.merge", "tokbench.pretokenization.built_in"} if rule == "build" else set()
+    assert methods & behind == {"tokbench.construction.bpe"} | tokenizer
 
 
 def test_all_data_are_named() -> None:

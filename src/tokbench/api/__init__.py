@@ -135,8 +135,8 @@ def build(
         >>> tokbench.constructions["bpe"]
         Construction('bpe', options: alphabet, character_coverage, min_pair_count, max_token_bytes)
     """
-    from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation, vocabulary_of_recipe
-    from tokbench.construction import InitialRecipe, constructions, options_with_recipes
+    from tokbench.building import BuildRecipe, build_tokenizer, own_segmentation
+    from tokbench.construction import constructions, options_with_recipes
     from tokbench.options import validated
     from tokbench.segmentation import segmentations
 
@@ -152,24 +152,16 @@ def build(
     cut, shared = own_segmentation(method, chosen)
     given = segmentation_options or ({} if segmentation and segmentation != cut else shared)
     cut_options = validated(given, segmentations[segmentation or cut].options, segmentation or cut)
-    if isinstance(source, PretokenCounts) and not len(source):
-        raise TokbenchError("the counts have no pre-token; count a text that is not empty")
-    if method.initial and initial is None:
-        counts = source if isinstance(source, PretokenCounts) else None
-        make = vocabulary_of_recipe if isinstance(chosen.initial, InitialRecipe) else initial_vocabulary
-        initial = make(counts, chosen, seed=seed, threads=threads)
-    return build_tokenizer(
-        method,
-        source,
-        size,
-        chosen,
-        segmentation or cut,
-        cut_options,
-        initial=initial,
+    recipe = BuildRecipe(
+        construction=method,
+        options=chosen,
+        size=size,
+        segmentation=segmentation or cut,
+        segmentation_options=cut_options,
         seed=seed,
-        threads=threads,
         name=name or construction,
     )
+    return build_tokenizer(recipe, source, initial=initial, threads=threads)
 
 
 def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict[str, Any]) -> "pl.DataFrame":

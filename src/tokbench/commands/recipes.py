@@ -1,6 +1,6 @@
 """Parsing of recipes and inputs on the command line.
 
-Options of methods, presets, the corpus and files of a recipe, and the inputs of ``tokbench build``.
+Options of methods, presets, and the corpus and files of a recipe.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,10 @@ from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.options import Options, Seed
 
 if TYPE_CHECKING:
-    from tokbench.building import Source as TrainingData
     from tokbench.config.sections import Corpus
-    from tokbench.construction import Construction
     from tokbench.corpus.reading import ReadSpan
     from tokbench.corpus.sources import Source
     from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
-    from tokbench.pretokens import PretokenCounts
-    from tokbench.pretokens.files import DroppedPretokens
     from tokbench.registry import Method
 
 
@@ -224,90 +220,3 @@ def span_of(source: "Source", span: "ReadSpan") -> "ReadSpan":
     if span != WHOLE and not is_divisible(source):
         raise TokbenchError(f"--begin, --end: files of type '{type_of(source)}' are not divided; leave them out")
     return span
-
-
-def check_read(construction: "Construction", given: Mapping[str, Any]) -> None:
-    """Reject inputs that the construction does not read.
-
-    Raises:
-        TokbenchError: one of them is given.
-    """
-    reads = {"--" + str(construction.source), "--initial" if construction.initial else ""}
-    reads.add("--development" if construction.languages else "")
-    for flag, value in given.items():
-        if value and flag not in reads:
-            raise TokbenchError(f"{flag}: '{construction.name}' does not read it; leave the option out")
-
-
-def check_needs(
-    construction: "Construction", options: Any, path: str, least: int, megabytes: int, initial: bool
-) -> None:
-    """Raise an error if building would need more memory than allowed, before any text is read.
-
-    Args:
-        construction: the method.
-        options: its options.
-        path: file of counts.
-        least: minimum count of pre-tokens.
-        megabytes: memory limit in MB (10^6 bytes).
-        initial: whether the initial vocabulary is already built.
-
-    Raises:
-        TokbenchError: it would need more.
-    """
-    import numpy as np
-
-    from tokbench.pretokens.files import read_parts
-    from tokbench.runtime.memory_model import CountProfile, require
-
-    names = [construction.name, *([options.initial] if construction.initial and not initial else [])]
-    _, parts = read_parts(path)
-    longest, longest_pretoken = (getattr(options, key, None) for key in ("max_token_bytes", "max_pretoken_bytes"))
-    batches = ((np.diff(offsets), counts) for _, (_, offsets, counts) in parts)
-    profile = CountProfile.of(batches, least, longest, longest_pretoken)
-    require(names, profile, least, megabytes)
-
-
-def counts_of(path: str, scheme: str | None, least: int) -> "tuple[PretokenCounts, DroppedPretokens | None]":
-    """Read pre-tokens of at least the count ``least``; also return the dropped ones if ``least`` is more than 1."""
-    from tokbench.building import read_counts
-    from tokbench.commands.parameters import FLAG
-    from tokbench.pretokens.files import read_parts
-
-    counts, left_out = read_counts(path, scheme, least)
-    if left_out is not None:
-        click.echo(left_out.line(), err=True)
-    if not scheme and not read_parts(path)[0]:
-        click.echo(f"{path} does not name its pre-tokenization: using 'none'; name it with {FLAG}", err=True)
-    return counts, left_out
-
-
-def construction_inputs_source_of(
-    construction: "Construction",
-    counts: "PretokenCounts | None",
-    scores: tuple[str, ...],
-    documents: tuple[str, ...],
-    scheme: str | None,
-) -> "TrainingData":
-    """Return the training data that the construction reads.
-
-    Raises:
-        TokbenchError: it is not given, or it is empty.
-    """
-    from tokbench.building import read_running, read_scored
-
-    known = scheme or (counts.scheme if counts else None) or "gpt2"
-    match construction.source:
-        case "scores":
-            if not scores:
-                raise TokbenchError(f"'{construction.name}' reads byte scores; name them with --scores")
-            return read_scored(scores, known)
-        case "documents":
-            if not documents:
-                raise TokbenchError(f"'{construction.name}' reads documents; name a corpus with --documents")
-            return read_running(documents, known)
-    if counts is None:
-        raise TokbenchError(f"'{construction.name}' reads pre-token counts; name them with --counts")
-    if not len(counts):
-        raise TokbenchError("the counts contain no pre-token; count a text that is not empty")
-    return counts

@@ -29,7 +29,6 @@ from tokbench.commands.parameters import (
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status
-from tokbench.runtime.progress import progress
 
 if TYPE_CHECKING:
     from tokbench.commands.parameters import Fields
@@ -133,90 +132,47 @@ def build_command(
     """Build a vocabulary by METHOD, such as bpe, and write its tokenizer to a folder. 'tokbench methods' lists the
     methods.
     """
-    from tokbench.building import (
-        build_from_files,
-        check_alphabet,
-        check_recipe,
-        own_segmentation,
-        starting_from,
-        vocabulary_of_recipe,
-    )
-    from tokbench.candidates.scored_text import check_scores
+    from tokbench.building import BuildRecipe, own_segmentation
+    from tokbench.building.files import BuildFiles, build_from_files
     from tokbench.commands.parameters import chosen_scheme
-    from tokbench.commands.recipes import (
-        check_needs,
-        check_read,
-        construction_inputs_source_of,
-        counts_of,
-        mapping_of,
-        method_options,
-        recipe,
-        settings_of,
-    )
-    from tokbench.construction import InitialRecipe, constructions
-    from tokbench.io.identity import Maker, TextDigest, require_same
-    from tokbench.pretokens.by_language import read_language_counts
+    from tokbench.commands.recipes import mapping_of, method_options, recipe, settings_of
+    from tokbench.construction import constructions
     from tokbench.segmentation import segmentations
 
     started = time.monotonic()
     scheme = chosen_scheme(pretokenization).text if pretokenization else None
-    remedy = "use fewer --threads" if threads > 1 else ""
-    exit_status.describe_task(f"build '{method}' of {size:,} tokens", remedy)
+    exit_status.describe_task(f"build '{method}' of {size:,} tokens", "use fewer --threads" if threads > 1 else "")
     construction = constructions[method]
     if options and settings:
         raise TokbenchError("--set, --recipe: both set options of the method; pass one of them")
-    given = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
-    chosen = method_options(construction, given, "--recipe" if options else "--set")
-    if least > 1 and (construction.source != "counts" or not counts):
-        raise TokbenchError(f"--min-count {least}: '{method}' reads no pre-token counts; leave the option out")
-    check_read(
-        construction, {"--scores": scores, "--documents": documents, "--development": development, "--initial": initial}
-    )
-    check_alphabet(construction, size, "--size")
+    values = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
+    chosen = method_options(construction, values, "--recipe" if options else "--set")
     cut, cut_options = (
         recipe(segmentation, "--segmentation") if segmentation else own_segmentation(construction, chosen)
     )
-    segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
-    start = getattr(chosen, "initial", None)
-    if initial and isinstance(start, InitialRecipe):
-        check_recipe(initial, start)
-
-    if counts and megabytes is not None and construction.source == "counts":
-        check_needs(construction, chosen, counts, least, megabytes, bool(initial))
-    pretokens, left_out = counts_of(counts, scheme, least) if counts else (None, None)
-    if pretokens:
-        exit_status.describe_task(
-            f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy
-        )
-    if counts and pretokens and construction.languages:
-        pretokens = read_language_counts(counts, development, pretokens, least)
-    if scores:
-        of_scores = check_scores(scores).hexdigest()
-        if counts and pretokens:
-            of_counts = TextDigest()
-            of_counts.add_counts(pretokens.data, pretokens.offsets, pretokens.counts)
-            maker = Maker(of_counts.hexdigest(), counts)
-            require_same(scores[0], {"text": of_scores}, "text", maker, "score and count the same documents")
-    source = construction_inputs_source_of(construction, pretokens, scores, documents, scheme)
-    if not initial and isinstance(start, InitialRecipe):
-        construction = starting_from(construction, vocabulary_of_recipe(pretokens, chosen, seed=seed, threads=threads))
-    with progress(f"build {method}"):
-        tokenizer = build_from_files(
-            construction,
-            source,
-            size,
-            chosen,
-            cut,
-            segmentation_options,
-            output,
-            counts=pretokens,
-            left_out=left_out,
-            initial=initial,
+    tokenizer, pretokens = build_from_files(
+        BuildRecipe(
+            construction=construction,
+            options=chosen,
+            size=size,
+            segmentation=cut,
+            segmentation_options=method_options(segmentations[cut], cut_options, "--segmentation"),
             seed=seed,
-            threads=threads,
             name=on_one_line(name or Path(output).name),
-            started=started,
-        )
+        ),
+        BuildFiles(
+            counts=counts,
+            min_count=least,
+            scores=scores,
+            documents=documents,
+            development=development,
+            initial=initial,
+            scheme=scheme,
+        ),
+        output,
+        threads=threads,
+        megabytes=megabytes,
+    )
     if pretokens and (longest := getattr(chosen, "max_pretoken_bytes", None)) is not None:
         _say_left_out(pretokens, longest)
     if len(tokenizer) < size:

@@ -11,7 +11,7 @@ from tokbench.adapters.forms.transformers import FORMS_OF_FILES, settings_folder
 from tokbench.adapters.libraries import MODULES
 from tokbench.adapters.libraries.python import source_of
 from tokbench.adapters.read import FILES
-from tokbench.building import LANGUAGES_READER, READERS
+from tokbench.building.files import LANGUAGES_READER, READERS
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import ExternalTokenizer, Resource, Variant, files_among
 from tokbench.construction import Construction, InitialRecipe, constructions
@@ -178,10 +178,10 @@ def initial_name(initial: str) -> str:
 
 
 def _stages(construction: Construction) -> tuple[str, ...]:
-    """Return the reading and building functions. Counts are always read, to compare ids with other libraries."""
-    build = ("tokbench.building:build_from_files", "tokbench.building:own_segmentation")
+    """Return the reading and building functions."""
+    build = ("tokbench.building.files:build_from_files", "tokbench.building:own_segmentation")
     by_language = (LANGUAGES_READER,) if construction.languages else ()
-    return *build, READERS["counts"], READERS[construction.source], *by_language
+    return *build, READERS[construction.source], *by_language
 
 
 def _readers(options: Any) -> tuple[str, ...]:
