@@ -57,7 +57,7 @@ rule measure_translation_embeddings:
         job=records.of("measure_translation_embeddings"),
         inputs=flags,
         metrics=measurements.metrics("embeddings"),
-        code=measured_by("embeddings", also=("tokbench.models.translation.embeddings:sides_of",)),
+        code=measured_by("embeddings", also=("tokbench.intrinsic.embeddings:measure_translation_model",)),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

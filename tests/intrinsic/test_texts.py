@@ -1,4 +1,4 @@
-"""Measures of texts and their losses: those of Python and of the command are the same, from one function."""
+"""Measures of texts and their losses: those of Python and of the command are the same."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,6 @@ import pytest
 import tokbench as library
 from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
-from tokbench.intrinsic import texts as measured_texts
 from tokbench.tokenizer import Tokenizer
 
 TEXTS = ["The cat sat on the Mat, 12 + 3 times", "a hat", "e\u0301te\u0301"]
@@ -64,23 +63,6 @@ def test_python_and_the_command_have_the_same_measures_and_losses(
     assert bits["bits_per_byte"].to_list() == [one["bits_per_byte"] for one in told["models"]]
     assert (told["pretokenization"], told["size"]) == (label, tokenizer.nominal_size)
     assert bits.select("pretokenization", "size").unique().rows() == [(label, tokenizer.nominal_size)]
-
-
-def test_both_faces_call_one_function(tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[str] = []
-    real = measured_texts.measure_read_texts
-
-    def noted(tokenizer: Tokenizer, *arguments: Any, **options: Any) -> Any:
-        calls.append(tokenizer.name)
-        return real(tokenizer, *arguments, **options)
-
-    monkeypatch.setattr(measured_texts, "measure_read_texts", noted)
-    tokenizer = built(tmp_path)
-    tokenizer.save(tmp_path / "saved")
-    (tmp_path / "text.txt").write_text("the cat")
-    library.measure(tokenizer, "the cat")
-    tokbench("measure", tmp_path / "saved", "--documents", tmp_path / "text.txt")
-    assert calls == ["bpe", "bpe"]
 
 
 def test_counts_lose_nothing() -> None:

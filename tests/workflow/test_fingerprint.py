@@ -344,7 +344,7 @@ SPELLED_OUT = re.compile(
 )
 """Options: a recipe has their values in full."""
 WITHOUT_EFFECT = {
-    *("COPIES", "LEAST", "room", "on_gpu", "check_stage"),
+    *("COPIES", "LEAST", "on_gpu", "check_stage"),
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
     *("note_untagged", "told", "unpinned_line", "pluralise", "keyed", "line_of_left_out"),
     *("options_with_recipes", "check_scores", "require_tokenizer", "makers_of", "is_divisible", "files_in"),
@@ -352,19 +352,13 @@ WITHOUT_EFFECT = {
 """What bounds memory, rejects a command or names the makers of its output, and what is only printed, such as keys of
 measurements on a terminal."""
 PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pretraining.order:Slices"}
-OF_DOCUMENTS = {
-    "tokbench.intrinsic.documents:measure_texts",
-    "tokbench.statistics.comparisons.sequence_lengths:normalised_lengths",
-}
+OF_DOCUMENTS = {"tokbench.intrinsic.files:measure_document_files"}
 NOT_CHOSEN = {
     "measure": OF_DOCUMENTS,
     "measure_on": OF_DOCUMENTS,
     "measure_documents": {
-        "tokbench.intrinsic.texts:measure_counted_text",
-        "tokbench.intrinsic.texts:measure_read_texts",
-        "tokbench.pretokens.external_count:count_texts",
-        "tokbench.pretokens.files:all_languages",
-        "tokbench.pretokens.files:read_languages",
+        "tokbench.intrinsic.files:measure_counts_file",
+        "tokbench.intrinsic.files:measure_text_files",
     },
     "import": {"tokbench.adapters.forms.transformers:detect_format"},
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
@@ -377,7 +371,6 @@ NOT_CHOSEN = {
         "tokbench.corpus.documents:read_findings",
     },
     "write_shards": {"tokbench.corpus.documents:read_findings"},
-    "measure_resource": {"tokbench.intrinsic.resource:nothing_by_word"},
     "import_counts": {"tokbench.pretokenization:pretokenization_of"},
     "pack": {
         *PACKED_IN_SLICES,

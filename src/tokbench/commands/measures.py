@@ -2,13 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import partial
-from hashlib import sha256
-from operator import itemgetter
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -17,20 +13,18 @@ from tokbench.adapters.open import reading_options
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import COUNTS, TEXT, TOKENIZER_FOLDER, InputPath, TokenizerPath
 from tokbench.commands.outputs import OutputFolder, keys, output_file
-from tokbench.commands.parameters import FLAG, field_options, memory_option
+from tokbench.commands.parameters import field_options, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
 
-CROSSES = "tokens may cross pre-tokens, so counts do not suffice"
-
 if TYPE_CHECKING:
+    import polars as pl
+
     from tokbench.adapters.open import ImportOptions
     from tokbench.intrinsic.tokenizer import ByLanguage
-    from tokbench.io.identity import TextDigest
     from tokbench.options import Options
-    from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
 
 
@@ -83,12 +77,13 @@ def measure_command(
     measured by the byte spans of their tokens, and metrics over pre-tokens have no value. "loss" is the number of
     documents that are not restored. If it needs more than --memory, it stops with one line before it starts.
     """
-    from tokbench.adapters.open import is_ours, open_tokenizer
-    from tokbench.intrinsic.texts import measure_counted_text, measure_read_texts
-    from tokbench.io.identity import TextDigest
-    from tokbench.pretokens.external_count import count_texts
-    from tokbench.pretokens.files import all_languages, check_stage
-    from tokbench.tokenizer import Tokenizer
+    from tokbench.adapters.open import open_tokenizer
+    from tokbench.intrinsic.files import (
+        MeasuredTokenizer,
+        measure_counts_file,
+        measure_document_files,
+        measure_text_files,
+    )
 
     if (counts is None) == (not documents):
         raise TokbenchError("measure: no text, or two; pass --counts or --documents, such as --documents text.txt")
@@ -97,99 +92,25 @@ def measure_command(
     if baseline is not None and (only_counts or counts is not None):
         raise TokbenchError("measure: --baseline needs --documents; leave out --counts and --only-counts")
     exit_status.describe_task(f"measure {folder} on {counts or documents[0]}")
-    ours = is_ours(Path(folder)) and not reading.flags
     divisor = None if baseline is None else open_tokenizer(baseline)
-    tokenizer = Tokenizer.load(folder) if ours else open_tokenizer(folder, reading)
-    given = metric_families(metrics)
-    text = TextDigest()
-    if only_documents:
-        with progress("measure"):
-            rows = _of_documents(tokenizer, documents, fields, given, divisor, text)
-        write_measurements(tokenizer, rows, variant, corpus, output, text=text.hexdigest())
-        return
-    if counts is not None and tokenizer.segments_documents:
-        way = f"works through {tokenizer.library_name} and has no pre-tokens" if tokenizer.library_name else CROSSES
-        raise TokbenchError(f"{folder}: {way}; pass --documents")
-    if counts is not None and tokenizer.normalization:
-        raise TokbenchError(f"{folder}: normalises texts, so counts of pre-tokens lack their bytes; pass --documents")
-    words = None
-    if reference is not None and not tokenizer.segments_documents:
-        words = all_languages(_read_counts(reference, tokenizer, folder, megabytes))
+    tokenizer = open_tokenizer(folder, reading)
+    measured = MeasuredTokenizer(
+        tokenizer=tokenizer, path=folder, families=metric_families(metrics), megabytes=megabytes
+    )
+
+    rows: ByLanguage = []
+    loss = None
     with progress("measure"):
-        if counts is None:
-            check = partial(check_stage, "measure", megabytes=megabytes)
-            measured = measure_read_texts(
-                tokenizer,
-                text.watched(_texts(documents, fields), itemgetter(1)),
-                families=given,
-                count=lambda texts: count_texts(texts, tokenizer.scheme, megabytes, output or "-", check),
-                reference=words,
+        if counts is not None:
+            rows, text, loss = measure_counts_file(measured, counts, reference)
+        elif not only_documents:
+            rows, text, loss = measure_text_files(
+                measured, documents, fields, reference=reference, output=output or "-"
             )
-        else:
-            by_language = _read_counts(counts, tokenizer, folder, megabytes)
-            for part in by_language.values():
-                text.add_counts(part.data, part.offsets, part.counts)
-            measured = measure_counted_text(tokenizer, by_language, families=given, reference=words)
-        rows = measured.rows
-        rows += [] if only_counts else _of_documents(tokenizer, documents, fields, given, divisor, text)
-    write_measurements(tokenizer, rows, variant, corpus, output, measured.loss, text=text.hexdigest())
-
-
-def _read_counts(file: str, tokenizer: "Tokenizer", folder: str, megabytes: int | None) -> "dict[str, PretokenCounts]":
-    """Return the pre-token counts of each language of a text.
-
-    Raises:
-        TokbenchError: they are of another pre-tokenization than the tokenizer's.
-    """
-    from tokbench.pretokens.files import all_languages, check_stage, read_languages
-
-    check_stage("measure", file, megabytes)
-    by_language = read_languages(file)
-    if (scheme := all_languages(by_language).scheme) not in (None, tokenizer.pretokenization):
-        raise TokbenchError(
-            f"{file}: counted with '{scheme}', but {folder} uses '{tokenizer.pretokenization}'; "
-            f"count with {FLAG} {quote(tokenizer.pretokenization)}"
-        )
-    return by_language
-
-
-def _of_documents(
-    tokenizer: "Tokenizer",
-    files: tuple[str, ...],
-    fields: Fields,
-    families: "Mapping[str, Options]",
-    baseline: "Tokenizer | None",
-    digest: "TextDigest",
-) -> "ByLanguage":
-    """Return the metrics of documents, and lengths relative to a baseline if there is one; empty without files.
-
-    ``digest`` becomes that of the documents.
-    """
-    from tokbench.corpus.text_files import read_files
-    from tokbench.intrinsic.documents import measure_texts
-    from tokbench.statistics.comparisons.sequence_lengths import normalised_lengths
-
-    def read() -> Iterator[tuple[str, bytes]]:
-        texts = ((document.language, document.text) for document in read_files(files, fields))
-        return digest.watched(texts, itemgetter(1))
-
-    if not files:
-        return []
-    rows = measure_texts(tokenizer, read, families=families)
-    if baseline is not None:
-        own, other = ([one.count(text) for _, text in read()] for one in (tokenizer, baseline))
-        number: dict[bytes, int] = {}
-        units = [number.setdefault(sha256(text).digest(), len(number)) for _, text in read()]
-        rows += [("", row) for row in normalised_lengths(own, other, baseline.name, units)]
-    return rows
-
-
-def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]]:
-    """Yield language and text of each document."""
-    from tokbench.corpus.text_files import note_untagged, read_files
-
-    documents = note_untagged(read_files(files, fields))
-    return ((document.language, document.text) for document in documents)
+        if documents and not only_counts:
+            of_documents = measure_document_files(measured, documents, fields, baseline=divisor)
+            rows, text = rows + of_documents.rows, of_documents.text
+    write_measurements(tokenizer, rows, variant, corpus, output, loss, text=text)
 
 
 @command("measure_resource", "measure a tokenizer on gold data", group="stages", place=170)
@@ -219,15 +140,11 @@ def measure_resource_command(
     more than --memory, it stops with one line before it starts.
     """
     from tokbench.commands.recipes import check_same_files, mapping_of
-    from tokbench.intrinsic.resource import boundaries_by_word, nothing_by_word, read_resource, room
-    from tokbench.intrinsic.tokenizer import measure_cut_words, measure_document_words
+    from tokbench.intrinsic.resource import measure_resource
     from tokbench.io.identity import made_from
     from tokbench.io.json import write_result
-    from tokbench.metric.document_words import document_words
-    from tokbench.metric.words import words_of
     from tokbench.options import validated
     from tokbench.resource import ResourceOptions, resource_files, resource_types
-    from tokbench.runtime.memory_limit import RESERVE, require, resident
     from tokbench.tokenizer import Tokenizer
 
     values = mapping_of(text, "--recipe") if text.lstrip().startswith("{") else {"type": text}
@@ -239,24 +156,13 @@ def measure_resource_command(
         options = options.model_copy(update={"path": list(files)})
     if not options.path:
         raise TokbenchError(f"--recipe {kind}: no file of the resource; name its files after FOLDER")
-    if megabytes is not None:
-        require(f"'{name or kind}'", resident() + RESERVE + room(kind, options), megabytes)
-    gold = read_resource(kind, options)
-    tokenizer = Tokenizer.load(folder)
-    of, families = resource_types[kind].gold, metric_families(metrics)
-    found = nothing_by_word()
-    if tokenizer.segments_documents:
-        words, left_out = document_words(tokenizer, gold)
-        rows = measure_document_words(words, left_out, of, families=families)
-    else:
-        words = words_of(tokenizer, gold)
-        rows = measure_cut_words(words, of, families=families)
-    if by_word is not None and of == "segmentations":
-        found = boundaries_by_word(words)
+    tokenizer, families = Tokenizer.load(folder), metric_families(metrics)
+    resource = name or kind
+    measured = measure_resource(tokenizer, kind, options, families=families, name=resource, megabytes=megabytes)
     if by_word is not None:
-        head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": name or kind}
-        write_result(by_word, head | made_from(tokenizer=tokenizer.digest) | found)
-    write_measurements(tokenizer, rows, variant, name or kind, output)
+        head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": resource}
+        write_result(by_word, head | made_from(tokenizer=tokenizer.digest) | measured.by_word)
+    write_measurements(tokenizer, measured.rows, variant, resource, output)
 
 
 @command("measure_embeddings", "measure the embeddings of a language model", group="stages", place=270)
@@ -290,28 +196,19 @@ def measure_embeddings_command(
 
     If it needs more than --memory, it stops with one line before it starts.
     """
-    from tokbench.intrinsic.tokenizer import measure_embeddings
+    from tokbench.intrinsic.embeddings import measure_language_model
     from tokbench.io.atomic import atomic_folder
-    from tokbench.io.identity import Maker, model_digest, require_model
-    from tokbench.io.tables import write_csv
-    from tokbench.metric.embeddings import embeddings_of, room
-    from tokbench.models.training import read_occurrences
-    from tokbench.runtime.memory_limit import RESERVE, require, resident
+    from tokbench.io.identity import model_digest
     from tokbench.tokenizer import Tokenizer
 
     loaded = Tokenizer.load(tokenizer)
-    maker = Maker(loaded.digest, tokenizer)
-    require_model(Path(model), "tokenizer", maker, "name the tokenizer that it was trained with")
-    require("this measurement", resident() + RESERVE + room(Path(model)), megabytes)
-    embeddings = embeddings_of(loaded.named, Path(model), read_occurrences(Path(counts), loaded.id_limit, maker))
-    rows = [
-        ("", replace(row, definition=f"{row.definition}; model {name}"))
-        for row in measure_embeddings(embeddings, families=metric_families(metrics))
-    ]
+    families = metric_families(metrics)
+    measured = measure_language_model(
+        Path(model), loaded, Path(counts), path=tokenizer, families=families, megabytes=megabytes
+    )
+    rows = [("", replace(row, definition=f"{row.definition}; model {name}")) for row in measured.rows]
     with atomic_folder(output, "embeddings") as folder:
-        frame = embeddings.to_frame()
-        frame.write_parquet(folder / "tokens.parquet", compression="zstd")
-        write_csv(frame, folder / "tokens.csv")
+        write_tokens(measured.tokens, folder / "tokens")
         place = str(folder / "measurements.json")
         write_measurements(loaded, rows, variant, corpus, place, model=model_digest(Path(model)))
 
@@ -326,31 +223,27 @@ def measure_translation_embeddings_command(model: str, metrics: str | None, mega
 
     If it needs more than --memory, it stops with one line before it starts.
     """
-    from dataclasses import asdict
-
-    from tokbench.intrinsic.tokenizer import measure_embeddings
+    from tokbench.intrinsic.embeddings import measure_translation_model
     from tokbench.io.atomic import atomic_folder
     from tokbench.io.identity import made_from
     from tokbench.io.json import write_result
-    from tokbench.io.tables import write_csv
-    from tokbench.metric.embeddings import EmbeddingLayout, embeddings_of, room
-    from tokbench.models.translation.embeddings import AGAIN, makers_of, sides_of
-    from tokbench.runtime.memory_limit import RESERVE, require, resident
+    from tokbench.models.translation.embeddings import makers_of
 
-    rows = []
+    sides = measure_translation_model(Path(model), families=metric_families(metrics), megabytes=megabytes)
+    rows = [{"side": side, **asdict(row)} for side, measured in sides.items() for row in measured.rows]
     with atomic_folder(output, "embeddings") as folder:
-        for side in sides_of(Path(model)):
-            layout = EmbeddingLayout((side.tensor,), side.before, "training text", AGAIN)
-            require("this measurement", resident() + RESERVE + room(Path(model), layout), megabytes)
-            embeddings = embeddings_of(side.tokenizer.named, Path(model), side.occurrences, layout)
-            frame = embeddings.to_frame()
-            frame.write_parquet(folder / f"{side.name}.parquet", compression="zstd")
-            write_csv(frame, folder / f"{side.name}.csv")
-            found = measure_embeddings(embeddings, families=metric_families(metrics))
-            rows += [{"side": side.name, **asdict(row)} for row in found]
-        write_result(
-            folder / "measurements.json", made_from(**makers_of(Path(model))) | {"measurements": rows}, indent=1
-        )
+        for side, measured in sides.items():
+            write_tokens(measured.tokens, folder / side)
+        makers = made_from(**makers_of(Path(model)))
+        write_result(folder / "measurements.json", makers | {"measurements": rows}, indent=1)
+
+
+def write_tokens(tokens: "pl.DataFrame", place: Path) -> None:
+    """Write a table of tokens as Parquet and CSV; ``place`` has no ending."""
+    from tokbench.io.tables import write_csv
+
+    tokens.write_parquet(place.with_suffix(".parquet"), compression="zstd")
+    write_csv(tokens, place.with_suffix(".csv"))
 
 
 def metric_families(text: str | None) -> "dict[str, Options]":
@@ -396,16 +289,7 @@ def write_measurements(
     from tokbench.intrinsic.tokenizer import record_of
     from tokbench.io.json import write_result
 
-    result = record_of(
-        tokenizer.name,
-        tokenizer.nominal_size,
-        rows,
-        variant=variant,
-        corpus=corpus,
-        pretokenization=tokenizer.pretokenizer_label,
-        loss=loss,
-        makers={"tokenizer": tokenizer.digest, **makers},
-    )
+    result = record_of(tokenizer, rows, variant=variant, corpus=corpus, loss=loss, **makers)
     if output is None:
         if sys.stdout.isatty():
             result["measurements"] = _keyed(rows)

@@ -1,10 +1,11 @@
-"""Gold data of resources: reading any type of resource, and contributions of words to morphological alignment.
+"""Gold data of resources: reading and measurement of any type, and contributions of words to morphological alignment.
 
 Contributions by word allow intervals over words.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,10 +14,18 @@ from numpy.typing import NDArray
 from tokbench.corpus.languages import is_tag, not_a_tag
 from tokbench.errors import TokbenchError, listed_files
 from tokbench.intrinsic.gold_tables import decision_table, segmentation_table
+from tokbench.intrinsic.tokenizer import ByLanguage, measure_cut_words, measure_document_words
 from tokbench.io.text_files import size_of
+from tokbench.metric.document_words import document_words
 from tokbench.metric.measurement import in_groups
-from tokbench.metric.words import Words
+from tokbench.metric.morphology import scored_boundaries
+from tokbench.metric.words import Words, words_of
 from tokbench.resource import Gold, ResourceOptions, is_drawn, resource_files, resource_types
+from tokbench.runtime.memory_limit import RESERVE, require, resident
+
+if TYPE_CHECKING:
+    from tokbench.options import Options
+    from tokbench.tokenizer import Tokenizer
 
 TABLES: dict[Gold, Callable[..., pl.DataFrame]] = {
     "segmentations": segmentation_table,
@@ -89,8 +98,6 @@ def alignment_by_word(words: Words, boundaries: NDArray[np.int64]) -> ByWord:
         ``right`` (token boundaries at morpheme boundaries), ``wrong`` (other token boundaries) and ``missed`` (other
         morpheme boundaries).
     """
-    import polars as pl  # already imported where the table was built
-
     by_row = words.gold.select("language", "word").with_columns(
         pl.Series(name, boundaries[:, place]) for place, name in enumerate(COLUMNS[2:])
     )
@@ -104,11 +111,55 @@ def alignment_by_word(words: Words, boundaries: NDArray[np.int64]) -> ByWord:
 
 def boundaries_by_word(words: Words) -> ByWord:
     """Return boundary counts of every word, for gold data of segmentations."""
-    from tokbench.metric.morphology import scored_boundaries
-
     return alignment_by_word(words, scored_boundaries(words))
 
 
 def nothing_by_word() -> ByWord:
     """Return boundary counts without any word."""
     return {name: [] for name in COLUMNS}
+
+
+class ResourceMeasures(NamedTuple):
+    """Measurements of a tokenizer on the words of a resource.
+
+    Attributes:
+        rows: the measurements.
+        by_word: boundary counts of every word; no word for gold data without morphemes.
+    """
+
+    rows: ByLanguage
+    by_word: ByWord
+
+
+def measure_resource(
+    tokenizer: "Tokenizer",
+    kind: str,
+    options: ResourceOptions,
+    *,
+    families: "Mapping[str, Options]",
+    name: str = "",
+    megabytes: int | None = None,
+) -> ResourceMeasures:
+    """Measure a tokenizer on the words of a resource.
+
+    Args:
+        tokenizer: the tokenizer.
+        kind: type of the resource.
+        options: options of the resource.
+        families: options by family of metrics; families without an entry have their defaults.
+        name: name of the resource, for messages. Default: its type.
+        megabytes: memory limit in MB (10^6 bytes). Default: None, no limit.
+
+    Raises:
+        TokbenchError: as :func:`read_resource`, or more memory is needed than allowed.
+    """
+    if megabytes is not None:
+        require(f"'{name or kind}'", resident() + RESERVE + room(kind, options), megabytes)
+    gold, of = read_resource(kind, options), resource_types[kind].gold
+    if tokenizer.segments_documents:
+        words, left_out = document_words(tokenizer, gold)
+        rows = measure_document_words(words, left_out, of, families=families)
+    else:
+        words = words_of(tokenizer, gold)
+        rows = measure_cut_words(words, of, families=families)
+    return ResourceMeasures(rows, boundaries_by_word(words) if of == "segmentations" else nothing_by_word())

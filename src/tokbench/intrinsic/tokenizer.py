@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tokbench.intrinsic.encoding_speed import Sample
-from tokbench.io.identity import Makers, made_from
+from tokbench.io.identity import made_from
 from tokbench.metric import Metric, Sight, families_of, metrics
 from tokbench.metric.document_words import LeftOut
 from tokbench.metric.measurement import Measurement, in_groups
@@ -185,34 +185,30 @@ def measure_embeddings(embeddings: "Embeddings", *, families: Families) -> list[
 
 
 def record_of(
-    name: str,
-    size: int | str,
+    tokenizer: "Tokenizer",
     rows: ByLanguage,
     *,
     variant: str | None = None,
     corpus: str = "",
-    pretokenization: str,
     loss: Mapping[str, int] | None = None,
-    makers: Makers,
+    **makers: str,
 ) -> dict[str, Any]:
     """Return measurements of a tokenizer as a JSON object.
 
     Args:
-        name: name of the tokenizer.
-        size: its size in the tables.
+        tokenizer: the tokenizer.
         rows: the measurements.
-        variant: name in the tables (default: ``name``).
+        variant: name in the tables (default: that of the tokenizer).
         corpus: name of the corpus (default: empty).
-        pretokenization: label of the tokenizer's pre-tokenizer.
         loss: counts of lost text, for a tokenizer that may be lossy (default: None).
-        makers: digests of the tokenizer and of the text or the model, see :mod:`tokbench.io.identity`.
+        makers: digests of the text or the model, see :mod:`tokbench.io.identity`.
     """
     return {
-        "variant": variant or name,
-        "size": size,
+        "variant": variant or tokenizer.name,
+        "size": tokenizer.nominal_size,
         "corpus": corpus,
-        "pretokenization": pretokenization,
-        **made_from(**makers),
+        "pretokenization": tokenizer.pretokenizer_label,
+        **made_from(tokenizer=tokenizer.digest, **makers),
         **({} if loss is None else {"loss": loss}),
         "measurements": [{"language": language, **asdict(row)} for language, row in rows],
     }

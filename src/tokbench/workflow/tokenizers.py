@@ -288,38 +288,27 @@ OF_TEXT: tuple[Sight, ...] = ("text", "languages")
 RECORD = "tokbench.intrinsic.tokenizer:record_of"
 GOLD = (
     RECORD,
-    "tokbench.intrinsic.resource:read_resource",
-    "tokbench.metric.words:words_of",
-    "tokbench.metric.document_words:document_words",
-    "tokbench.intrinsic.tokenizer:measure_cut_words",
-    "tokbench.intrinsic.tokenizer:measure_document_words",
+    "tokbench.intrinsic.resource:measure_resource",
     "tokbench.tokenizer:Tokenizer",
 )
 STAGES: dict[Sight, tuple[str, ...]] = {
     "text": (
         RECORD,
-        "tokbench.corpus.text_files:read_files",
-        "tokbench.pretokens.external_count:count_texts",
-        "tokbench.pretokens.files:all_languages",
-        "tokbench.intrinsic.texts:measure_read_texts",
-        "tokbench.intrinsic.texts:measure_counted_text",
+        "tokbench.intrinsic.files:measure_counts_file",
+        "tokbench.intrinsic.files:measure_text_files",
         "tokbench.tokenizer:Tokenizer",
     ),
     "languages": (),
     "documents": (
         RECORD,
-        "tokbench.corpus.text_files:read_files",
-        "tokbench.intrinsic.documents:measure_texts",
-        "tokbench.statistics.comparisons.sequence_lengths:normalised_lengths",
+        "tokbench.intrinsic.files:measure_document_files",
         "tokbench.tokenizer:Tokenizer",
     ),
-    "segmentations": (*GOLD, "tokbench.intrinsic.resource:boundaries_by_word"),
-    "lexical_decisions": (*GOLD, "tokbench.intrinsic.resource:nothing_by_word"),
+    "segmentations": GOLD,
+    "lexical_decisions": GOLD,
     "embeddings": (
         RECORD,
-        "tokbench.metric.embeddings:embeddings_of",
-        "tokbench.intrinsic.tokenizer:measure_embeddings",
-        "tokbench.models.training:read_occurrences",
+        "tokbench.intrinsic.embeddings:measure_language_model",
         "tokbench.tokenizer:Tokenizer",
     ),
 }
