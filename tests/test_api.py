@@ -541,26 +541,6 @@ def test_paths_have_the_documents_of_their_files(pair: list[Tokenizer], tmp_path
     assert "a path, not a text" in rejected(pair[0].encode, notes)
 
 
-def test_scheme_is_the_former_name_of_pretokenization() -> None:
-    expected = tokbench.count(TEXTS, "space")
-    pairs = [*expected.items()]
-    arrays = (expected.data, expected.offsets, expected.counts)
-    calls: list[Callable[..., PretokenCounts]] = [
-        lambda **name: tokbench.count(TEXTS, **name),
-        lambda **name: PretokenCounts.from_pairs(pairs, **name),
-        lambda **name: PretokenCounts.merged(*arrays, **name),
-    ]
-    for call in calls:
-        with pytest.warns(DeprecationWarning, match="the argument scheme is now called pretokenization"):
-            former = call(scheme="space")
-        for made in (former, call(pretokenization="space")):
-            assert made.pretokenization == made.scheme == "space"
-            assert [*made.items()] == pairs
-    with pytest.warns(DeprecationWarning, match=r"tokbench\.schemes is now called tokbench\.pretokenizations"):
-        assert tokbench.schemes is tokbench.pretokenizations
-    assert "schemes" not in dir(tokbench)
-
-
 def test_bound_and_ngram_bits_are_those_of_the_command_line(
     pair: list[Tokenizer], tmp_path: Path, tokbench: Command
 ) -> None:

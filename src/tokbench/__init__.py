@@ -87,11 +87,6 @@ auto_tokenizer.register_when_imported()
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "schemes":
-        import warnings
-
-        warnings.warn("tokbench.schemes is now called tokbench.pretokenizations", DeprecationWarning, stacklevel=2)
-        name = "pretokenizations"
     if name not in _MODULES:
         raise AttributeError(f"module 'tokbench' has no attribute '{name}'")
     value = getattr(import_module(f"tokbench.{_MODULES[name]}"), _RENAMED.get(name, name))

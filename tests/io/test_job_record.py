@@ -96,7 +96,7 @@ def test_counts_of_counts_have_one_record(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_results_of_other_options_are_rejected_in_one_line(tmp_path: Path, tokbench: Tokbench) -> None:
-    """Other code is not another option, and a result without a record is one of an older version."""
+    """Other code is not another option, and a result without a record is accepted."""
     path, old = tmp_path / "result.json", tmp_path / "old.json"
     path.write_text(json.dumps({"job": RECORD}))
     old.write_text("{}")

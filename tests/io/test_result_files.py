@@ -183,7 +183,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "languages": read_languages,
     "parts": lambda file: list(read_parts(file)[1]),
 }
-FOREIGN = "has no checksum of its rows, so another program or an older version wrote it"
+FOREIGN = "has no checksum of its rows, so another program wrote it"
 REWRITTEN = {
     with_polars: f"{FOREIGN}; delete it and run the workflow again",
     with_pyarrow: f"{FOREIGN}; delete it and run the workflow again",

@@ -211,7 +211,15 @@ def _workbook(folder: Path) -> None:
 
 
 MEASURED = {"language": "en", "metric": "m", "definition": "d", "value": 1.5, "n": 3, "reason": None}
-ANSWER = {"document": 0, "log_likelihoods": [-1.0, -2.0], "straddling": [], "gold": 0, "prediction": 0, "correct": True}
+ANSWER = {
+    "document": 0,
+    "log_likelihoods": [-1.0, -2.0],
+    "bytes": [4, 6],
+    "straddling": [],
+    "gold": 0,
+    "prediction": 0,
+    "correct": True,
+}
 TASK = {
     "accuracy": 0.5,
     "random_baseline": 0.5,

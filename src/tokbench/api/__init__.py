@@ -20,7 +20,7 @@ from tokbench.api.texts import Paths, Texts, documents_of, texts_of, tokenizer_o
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.pretokenization import Setting
-from tokbench.pretokens import PretokenCounts, renamed
+from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import shown
@@ -43,7 +43,7 @@ READ = {
 """Sources of constructions: module, class, and the call that creates one."""
 
 
-def count(texts: Texts, pretokenization: Setting = "gpt2", *, scheme: Setting | None = None) -> PretokenCounts:
+def count(texts: Texts, pretokenization: Setting = "gpt2") -> PretokenCounts:
     """Count the pre-tokens of texts.
 
     Args:
@@ -51,7 +51,6 @@ def count(texts: Texts, pretokenization: Setting = "gpt2", *, scheme: Setting | 
             read as on the command line. A single ``str`` that looks like a path is rejected.
         pretokenization: name of the pre-tokenization, see ``tokbench.pretokenizations``, or a mapping with its
             ``method`` and options. Default: ``gpt2``.
-        scheme: former name of ``pretokenization``.
 
     Raises:
         TokbenchError: not a text, or an unknown pre-tokenization or option. Mappings, frames and datasets are
@@ -64,7 +63,7 @@ def count(texts: Texts, pretokenization: Setting = "gpt2", *, scheme: Setting | 
         >>> dict(counts.items())
         {b'the': 2, b' cat': 1, b' hat': 1}
     """
-    return count_pretokens(texts_of("count", texts), renamed(scheme, pretokenization))
+    return count_pretokens(texts_of("count", texts), pretokenization)
 
 
 def count_files(

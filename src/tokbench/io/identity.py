@@ -110,7 +110,7 @@ def require_same(file: Path | str, makers: Makers, role: Role, maker: Maker, rem
     """
     what = role.replace("_", " ")
     if not (found := makers.get(role)):
-        raise TokbenchError(f"{file}: does not name its {what}, as files of older versions; {remedy}")
+        raise TokbenchError(f"{file}: does not name its {what}; {remedy}")
     if found != maker.digest:
         digests = f"{found:.{SHOWN}}, not {maker.digest:.{SHOWN}}"
         raise TokbenchError(f"{file}: made with another {what} than {maker.place} ({digests}); {remedy}")

@@ -63,7 +63,7 @@ def digest_of_job(record: Mapping[str, Any]) -> str:
 
 def reject_other_jobs(expected: Mapping[str, str]) -> None:
     """Reject results that were made from something else than the configuration says. A result without a record is
-    accepted: older versions wrote none.
+    accepted, because a user may provide it.
 
     Args:
         expected: digest of the record by the path of the result, see :func:`digest_of_job`.

@@ -8,7 +8,6 @@ pyarrow is imported only where a table is read or written, and its arrays are re
 ``to_numpy`` imports pandas. Either import needs more memory than the counts of a large text.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import index
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 TOO_MUCH = "divide all counts by the same number"
 """Advice for counts whose sum does not fit into 63 bits."""
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +38,7 @@ class PretokenCounts:
         offsets: int64 [n + 1], start of each pre-token in ``data``; the last entry is the length of ``data``.
         counts: int64 [n], positive counts. The sum of each count times the length of its pre-token plus one is at most
             2^62, so that sums over the text fit into 63 bits.
-        scheme: Former name of :attr:`pretokenization`.
+        scheme: Pre-tokenization of the text, as its setting on one line; None (default) if unknown.
         text_bytes: bytes of the text before normalization; None (default) if the pre-tokens are the text.
 
     Examples:
@@ -60,7 +58,7 @@ class PretokenCounts:
 
     @property
     def pretokenization(self) -> str | None:
-        """Pre-tokenization of the text, as its setting on one line; None if unknown."""
+        """The same as :attr:`scheme`."""
         return self.scheme
 
     def __len__(self) -> int:
@@ -106,8 +104,6 @@ class PretokenCounts:
         offsets: NDArray[np.int64],
         counts: NDArray[np.int64],
         pretokenization: str | None = None,
-        *,
-        scheme: str | None = None,
     ) -> "PretokenCounts":
         """Build counts from pre-tokens in any order. Counts of equal pre-tokens are added; empty pre-tokens and zero
         counts are dropped.
@@ -117,7 +113,6 @@ class PretokenCounts:
             offsets: int64 [n + 1], start of each pre-token, ascending.
             counts: int64 [n], not negative.
             pretokenization: Pre-tokenization of the text (default: unknown).
-            scheme: Former name of ``pretokenization``.
 
         Raises:
             OverflowError: the sum of each count times the length of its pre-token plus one exceeds 2^62.
@@ -125,23 +120,19 @@ class PretokenCounts:
         counter = Counter()
         counter.add_pretokens(data, offsets, counts)
         data, offsets, counts = counter.counts()
-        return cls(data, offsets, counts, renamed(scheme, pretokenization))
+        return cls(data, offsets, counts, pretokenization)
 
     @classmethod
-    def from_pairs(
-        cls, pairs: Iterable[tuple[bytes, int]], pretokenization: str | None = None, *, scheme: str | None = None
-    ) -> "PretokenCounts":
+    def from_pairs(cls, pairs: Iterable[tuple[bytes, int]], pretokenization: str | None = None) -> "PretokenCounts":
         """Build counts from (pre-token, count) pairs in any order. Counts of equal pre-tokens are added.
 
         Args:
             pairs: Pre-tokens with their counts.
             pretokenization: Pre-tokenization of the text (default: unknown).
-            scheme: Former name of ``pretokenization``.
 
         Raises:
             TokbenchError: an item is not a pair of bytes and an integer.
         """
-        pretokenization = renamed(scheme, pretokenization)
         if isinstance(pairs, Mapping):
             raise TokbenchError("pairs: a mapping, not pairs; pass mapping.items()")
         rows = list(pairs)
@@ -194,11 +185,3 @@ class PretokenCounts:
             return read_table(path, cls.from_arrow) if is_parquet(path) else cls.from_pairs(read_tsv(path))
         except OverflowError as error:
             raise TokbenchError(f"{path}: {error}; {TOO_MUCH}") from None
-
-
-def renamed(scheme: Value | None, pretokenization: Value) -> Value:
-    """Return the value of an argument under either name; warn about the former name ``scheme``."""
-    if scheme is None:
-        return pretokenization
-    warnings.warn("the argument scheme is now called pretokenization", DeprecationWarning, stacklevel=3)
-    return scheme

@@ -104,7 +104,7 @@ class Verification:
         self._noted = (file.metadata.metadata or {}).get(CHECKSUM.encode())
         self._found = Checksum()
         if own and self._noted is None:
-            reason = "has no checksum of its rows, so another program or an older version wrote it"
+            reason = "has no checksum of its rows, so another program wrote it"
             raise TokbenchError(f"{path}: {reason}; {self._remedy}")
 
     def add(self, rows: "pa.Table") -> None:

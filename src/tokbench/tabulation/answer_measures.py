@@ -70,8 +70,7 @@ def answer_measure_table(results: Iterable[Result]) -> pl.DataFrame:
     """Return the measures of every question, one row per model, tokenizer, suite, task and question.
 
     Args:
-        results: see :class:`tokbench.tabulation.answers.Results`. Results of older versions have no bytes of choices:
-            their bits per byte are null, and so are probabilities of tasks that are scored by length.
+        results: see :class:`tokbench.tabulation.answers.Results`.
 
     Returns:
         The columns of :data:`ANSWER_MEASURES`, ordered by model, suite, size, variant, task and document.
@@ -123,16 +122,14 @@ def _pair(clean: dict[str, Any], perturbed: dict[str, Any] | None, corpus: str) 
 
 
 def _measured(document: dict[str, Any], by_length: bool, corpus: str) -> tuple[Any, ...]:
-    sizes = document.get("bytes")
-    scores = document["log_likelihoods"] if sizes is None else document["log_likelihoods"][: len(sizes)]
+    sizes = document["bytes"]
+    scores = document["log_likelihoods"][: len(sizes)]
     right = 0 if len(scores) == 1 else document["gold"]
     bits = probability = size = None
     if right is not None:
-        if sizes is not None:
-            size = sizes[right]
-            bits = bits_per_byte(scores[right], size)
-        if sizes is not None or not by_length:
-            probability = probability_over_choices(scores, right, sizes if by_length else None)
+        size = sizes[right]
+        bits = bits_per_byte(scores[right], size)
+        probability = probability_over_choices(scores, right, sizes if by_length else None)
     source = document.get("source_document")
     return (
         document["document"],

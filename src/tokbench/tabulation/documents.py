@@ -19,8 +19,7 @@ def document_bits_table(results: Iterable[Result]) -> pl.DataFrame:
     """Return bits of every document, one row per model, tokenizer, suite and document.
 
     Args:
-        results: see :class:`tokbench.tabulation.answers.Results`. Results without bits per byte have no row. Results of
-            older versions lack corpus and language, and documents are numbered by position.
+        results: see :class:`tokbench.tabulation.answers.Results`. Results without bits per byte have no row.
 
     Returns:
         The columns of :data:`DOCUMENT_BITS`, ordered by corpus, model, suite, size, variant and document.
@@ -37,17 +36,13 @@ def document_bits_table(results: Iterable[Result]) -> pl.DataFrame:
         rows: list[tuple[Any, ...]] = [
             (
                 *head,
-                document.get("document", number),
-                document.get("language", ""),
                 *(
                     require_key(document, key, result.path, "bits_per_byte_of.by_document.")
-                    for key in ("bytes", "bits")
+                    for key in ("document", "language", "bytes", "bits")
                 ),
                 document.get("bytes_lost", 0),
             )
-            for number, document in enumerate(
-                require_key(of, "by_document", result.path, "bits_per_byte_of.", kind=list)
-            )
+            for document in require_key(of, "by_document", result.path, "bits_per_byte_of.", kind=list)
         ]
         frames.append(to_frame(rows, DOCUMENT_BITS.schema, result.path))
     return pl.concat(frames).sort("corpus", "model", "suite", "size", "variant", "document")

@@ -147,9 +147,7 @@ NGRAM_DOCUMENTS = TidyTable(
         LANGUAGE,
         Column("bytes", pl.Int64, "bytes of the document's text", "bytes"),
         Column("bits", pl.Float64, "bits that the model needs for the document, including its end", "bits"),
-        Column(
-            "tokens", pl.Int64, "tokens of the document, without its end; empty in results of older versions", "tokens"
-        ),
+        Column("tokens", pl.Int64, "tokens of the document, without its end", "tokens"),
         LOST,
     ),
     maker=ngram_documents_table,

@@ -89,7 +89,7 @@ def _file(folder: Path, table: TidyTable) -> Path | None:
 
 
 def read_table(path: Path, table: TidyTable) -> pl.DataFrame:
-    """Return the declared columns of a table; columns that are missing in older files are null.
+    """Return the declared columns of a table; columns that are missing in the file are null.
 
     Raises:
         TokbenchError: the file is damaged, lacks a key, or has two rows with the same keys.
