@@ -30,7 +30,7 @@ from tokbench.corpus.prepare import prepare
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import open_shards
 from tokbench.corpus.sources import Source
-from tokbench.corpus.splits import LONGEST, document_sizes, longest_in, per_piece
+from tokbench.corpus.splits import LONGEST, document_sizes, longest_in
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing
 from tokbench.models.pretraining.order import Slices, encoded, in_order
@@ -232,7 +232,6 @@ def test_sizes_of_pieces_add_up_to_documents() -> None:
     sizes, rests = np.array([5, 1, 2, 7, 2**31 - 1, 2**31 - 1], np.int32), [1, 2, 5]
     assert document_sizes(sizes, rests).tolist() == [8, 7, 2**32 - 2]
     assert document_sizes(sizes[:4], rests[:2]).dtype == np.int32
-    assert per_piece(np.array([0, 1, 2]), rests).tolist() == [0, 0, 0, 1, 2, 2]
 
 
 @pytest.mark.parametrize("room", [1_800_000_000, 1_000_000])

@@ -451,9 +451,6 @@ def test_findings() -> None:
         "5 tokenizers compared with bpe. Significantly better: 1; no significant difference: 1; not tested: 1; "
         "significantly worse: 2."
     )
-    told = figure_sentences.sides_of_zero("bpe", [(1, 2), (-1, 1), (-3, -2), None, (0.5, 1)])
-    assert told == "4 intervals of a difference from bpe: 2 above zero, 1 below it, 1 including it."
-    assert figure_sentences.sides_of_zero("bpe", [None]) == "No difference from bpe has an interval."
     regions = {"all": 4, "only_a": 1, "only_b": 2, "only_c": 3}
     assert figure_sentences.shared(regions, "xyz").startswith(
         "4 tokens in all three vocabularies; 1 only in x, 2 only in y"

@@ -4,15 +4,12 @@ Splits, shards and limits apply to complete documents; the pieces of a long docu
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tokbench.errors import TokbenchError
 
-SPLITS = ("byte_lm", "tokenizer", "evaluation", "pretraining")
-"""Splits for the training of byte language models, the construction of vocabularies, evaluation and pretraining."""
 UNUSED = -1
 """Split number of documents that are in no split."""
 CHUNK = 1 << 17
@@ -158,13 +155,6 @@ def document_sizes(sizes: NDArray[np.integer], rests: ArrayLike) -> NDArray[np.i
 def documents_of(rests: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the document index of each continuation piece, int64 [rests]; all other pieces begin a document."""
     return rests - np.arange(1, len(rests) + 1)
-
-
-def per_piece(values: NDArray[Any], rests: ArrayLike) -> NDArray[Any]:
-    """Return for each piece the value of its document, [pieces]."""
-    places = np.asarray(rests, np.int64)
-    documents = documents_of(places)
-    return np.insert(values, documents + 1, values[documents]) if len(places) else values
 
 
 def describe_splits(rests: ArrayLike, longest: int | None) -> dict[str, str]:

@@ -116,25 +116,6 @@ def require_same(file: Path | str, makers: Makers, role: Role, maker: Maker, rem
         raise TokbenchError(f"{file}: made with another {what} than {maker.place} ({digests}); {remedy}")
 
 
-def require_one(files: Iterable[tuple[Path | str, Makers]], role: Role, remedy: str) -> str:
-    """Check that files were made from one maker, and return its digest; empty without files.
-
-    Args:
-        files: each file with the makers that it names.
-        role: role of the maker.
-        remedy: advice if they differ.
-
-    Raises:
-        TokbenchError: a file does not name a maker of this role, or names another one than the first.
-    """
-    first: Maker | None = None
-    for file, makers in files:
-        if first is None:
-            first = Maker(makers.get(role, ""), file)
-        require_same(file, makers, role, first, remedy)
-    return "" if first is None else first.digest
-
-
 class TextDigest:
     """Digest of a text: SHA-256 of the number of each of the 256 bytes in it.
 

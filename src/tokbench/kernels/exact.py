@@ -1,8 +1,7 @@
 """Sums and correlations with the same bits on every machine.
 
 Linear algebra libraries add in an order that depends on the vector width, and round differently with fused
-multiply-add; both change the last bit. Here a sum is rounded only once, independent of order, or its order and the
-rounding of each step are fixed. For functions of single numbers see :mod:`tokbench.kernels.elementary`.
+multiply-add; both change the last bit. Here a sum is rounded only once, independent of order. For functions of single numbers see :mod:`tokbench.kernels.elementary`.
 """
 
 from collections.abc import Iterable
@@ -14,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 BITS = 80
 """Bits of a root before it is rounded to a double."""
-SPLITTER = 2.0**27 + 1
-"""Veltkamp's constant, which splits a double into halves."""
 
 
 def exact_sum(values: NDArray[np.float64]) -> float:
@@ -48,25 +45,3 @@ def _whole(values: ArrayLike) -> list[int]:
     ratios = [value.as_integer_ratio() for value in np.asarray(values, np.float64).tolist()]
     unit = max((below for _, below in ratios), default=1)
     return [above * (unit // below) for above, below in ratios]
-
-
-def compensated_dot(weights: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``weights @ values`` with compensated summation (Kahan, in Knuth's form).
-
-    Args:
-        weights: int64 [n, values], each below 2^26, so that products with half a double are exact.
-        values: float64 [values].
-
-    Returns:
-        float64 [n].
-    """
-    wide = values * SPLITTER
-    high = wide - (wide - values)
-    sums, carried = np.zeros(len(weights)), np.zeros(len(weights))
-    for column, halves in zip(weights.T, zip(high.tolist(), (values - high).tolist(), strict=True), strict=True):
-        for half in halves:
-            term = column * half
-            sums, before = sums + term, sums
-            virtual = sums - before
-            carried += (before - (sums - virtual)) + (term - virtual)
-    return sums + carried

@@ -118,10 +118,6 @@ class PrintedValue:
     value: float
     high: float
 
-    def scaled(self, factor: float) -> "PrintedValue":
-        """Return the value in another unit."""
-        return PrintedValue(self.low * factor, self.value * factor, self.high * factor)
-
     def meets(self, other: "PrintedValue") -> bool:
         """Return True if both may represent the same value."""
         slack = SLACK * max(abs(self.value), abs(other.value), 1e-300)

@@ -104,18 +104,6 @@ def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
     return f"{pluralise(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(sentences).capitalize()}."
 
 
-def sides_of_zero(baseline: str, intervals: Sequence[tuple[float, float] | None]) -> str:
-    """Return a sentence with the number of intervals above zero, below it, and including it."""
-    known = [one for one in intervals if one is not None]
-    if not known:
-        return f"No difference from {baseline} has an interval."
-    above, below = sum(low > 0 for low, _ in known), sum(high < 0 for _, high in known)
-    return (
-        f"{pluralise(len(known), 'interval')} of a difference from {baseline}: {above:,} above zero, {below:,} below "
-        f"it, {len(known) - above - below:,} including it."
-    )
-
-
 def shared(regions: Mapping[str, int], names: Sequence[str]) -> str:
     """Return a sentence on the tokens that three vocabularies share.
 

@@ -119,10 +119,6 @@ MEAN_DIFFERENCE = Column(
 )
 LOW = Column("low", pl.Float64, "lower end of the 95 % interval of the mean", DIFFERENCE, decimals=2)
 HIGH = Column("high", pl.Float64, "upper end of this interval", DIFFERENCE, decimals=2)
-BOOTSTRAP_P = Column(
-    "bootstrap_p", pl.Float64, "one-sided p-value of the paired bootstrap: share of resamples not above zero",
-    PROBABILITY, "p, bootstrap",
-)  # fmt: skip
 MISSING = Column("missing", pl.Int64, "cells left out because only one of the two variants has them", "cells")
 
 

@@ -409,11 +409,6 @@ class Translations:
         """Return the number of trained parameters, from the configured sizes of its vocabularies."""
         return translation_parameters(self._options(wildcards), *self._vocabularies(wildcards), joint=_joint(wildcards))
 
-    def keeps_best(self, wildcards: Any) -> bool:
-        """Return whether training stores the best weights in addition to the last."""
-        options = self._options(wildcards)
-        return options.select == "best" and self.experiment.parallel_corpora[wildcards.parallel].dev is not None
-
     def _vocabularies(self, wildcards: Any) -> tuple[int, int]:
         source, target = (self._size(name, wildcards.size) for name in (wildcards.variant, wildcards.target_variant))
         return vocabulary_of(source), vocabulary_of(target)

@@ -29,8 +29,8 @@ SHOWN = 5
 """Maximum number of tokens shown per check."""
 LONGEST = 64
 """Number of characters of a token above which the check warns."""
-MANY_MARKS, SOME_MARKS = 0.02, 0.005
-"""Shares of tokens that begin with a combining mark."""
+SOME_MARKS = 0.005
+"""Share of tokens that begin with a combining mark, from which the check warns."""
 
 
 def named(tokens: Sequence[tuple[int, bytes]], what: str = "") -> list[Example]:

@@ -20,8 +20,6 @@ from tokbench.models import training
 from tokbench.models.pretraining.options import OPTIONAL, ModelOptions
 from tokbench.models.pretraining.phases import Phase, described
 
-checkpoints_log = logging.getLogger(__name__)
-
 UNSEALED = ".partial"
 UNSEALED_SHARDS = "ep0-"
 """Prefix of a folder of shards without checksums: Composer's name, in which the full training is epoch 0."""

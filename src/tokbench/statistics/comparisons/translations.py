@@ -24,7 +24,7 @@ from tokbench.tabulation.columns import METRIC, SYSTEM, A, B
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 RESAMPLES = 1000
-BLEU_ORDER, CHRF_ORDER, CHRF_BETA = 4, 6, 2
+CHRF_ORDER, CHRF_BETA = 6, 2
 Counts = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Score = Callable[[Counts], Scores]
