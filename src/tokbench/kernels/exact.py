@@ -1,7 +1,8 @@
 """Sums and correlations with the same bits on every machine.
 
 Linear algebra libraries add in an order that depends on the vector width, and round differently with fused
-multiply-add; both change the last bit. Here a sum is rounded only once, independent of order. For functions of single numbers see :mod:`tokbench.kernels.elementary`.
+multiply-add; both change the last bit. Here a sum is rounded only once, independent of order. For
+functions of single numbers see :mod:`tokbench.kernels.elementary`.
 """
 
 from collections.abc import Iterable
