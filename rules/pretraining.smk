@@ -116,7 +116,17 @@ rule pack:
         length=models.length,
         seed=models.seed,
         budget=models.text_budget,
-        code=models.packing_code,
+        code=fingerprint(
+            "tokbench.tokenizer:Tokenizer",
+            "tokbench.corpus.documents:read_documents",
+            "tokbench.models.pretraining.order:encoded",
+            "tokbench.models.pretraining.order:in_order",
+            "tokbench.models.pretraining.pack:pack",
+            "tokbench.models.pretraining.pack:join",
+            "tokbench.models.pretraining.pack_slices:write_tokens",
+            "tokbench.models.pretraining.pack_slices:gather",
+            "tokbench.models.pretraining.pack_slices:pack_slice",
+        ),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

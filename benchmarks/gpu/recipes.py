@@ -58,8 +58,9 @@ def share(run: Run, later: Sequence[Run], left: float) -> float:
 def pack_text(text: Path, tokenizer: Path, options: ModelOptions, output: Path) -> None:
     """Pack the documents of a file, as ``tokbench pack``."""
     from tokbench.corpus.text_files import read_files
-    from tokbench.models.pretraining.order import encoded, in_order
-    from tokbench.models.pretraining.pack import pack, pack_phases
+    from tokbench.io.identity import Maker
+    from tokbench.models.pretraining.order import Slices, encoded, in_order
+    from tokbench.models.pretraining.pack import SliceForm, pack
     from tokbench.tokenizer import Tokenizer
 
     if output.is_dir():
@@ -67,15 +68,8 @@ def pack_text(text: Path, tokenizer: Path, options: ModelOptions, output: Path) 
     output.parent.mkdir(parents=True, exist_ok=True)
     loaded = Tokenizer.load(tokenizer)
     ordered = in_order(encoded(loaded, read_files([str(text)])), options.seed, output.parent)
-    write_to = pack if options.second_phase is None else partial(pack_phases, second_phase=options.second_phase)
-    write_to(
-        ordered,
-        loaded.id_limit,
-        output,
-        sequence_length=options.max_seq_len,
-        seed=options.seed,
-        end_of_text=loaded.end_of_text,
-    )
+    slices, maker = Slices.one_per_phase(options.seed, options.second_phase), Maker(loaded.digest, tokenizer)
+    pack(ordered, SliceForm(slices, options.max_seq_len, loaded.id_limit, loaded.end_of_text, maker), output)
 
 
 def read_texts(text: Path) -> Iterator[bytes]:

@@ -101,8 +101,8 @@ def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) ->
     from tokbench.corpus.documents import read_documents
     from tokbench.io.identity import Maker
     from tokbench.models.pretraining.budget import of_text
-    from tokbench.models.pretraining.order import encoded, in_order
-    from tokbench.models.pretraining.pack import pack
+    from tokbench.models.pretraining.order import Slices, encoded, in_order
+    from tokbench.models.pretraining.pack import SliceForm, pack
     from tokbench.tokenizer import Tokenizer
 
     if output.is_dir():
@@ -111,8 +111,9 @@ def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) ->
     tokenizer = Tokenizer.load(folder)
     pieces = encoded(tokenizer, read_documents(sorted((corpus / "pretraining").glob("*.parquet"))))
     text = in_order(pieces, options.seed, output.parent)
-    form = {"sequence_length": options.max_seq_len, "seed": options.seed, "budget": of_text(options)}
-    pack(text, tokenizer.id_limit, output, tokenizer=Maker(tokenizer.digest, folder), **form)
+    slices, maker = Slices.one_per_phase(options.seed), Maker(tokenizer.digest, folder)
+    form = SliceForm(slices, options.max_seq_len, tokenizer.id_limit, tokenizer.end_of_text, maker, of_text(options))
+    pack(text, form, output)
 
 
 def pack_ahead(jobs: Sequence[tuple[Path, Path, ModelOptions, Path]]) -> None:

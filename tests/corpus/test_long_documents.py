@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
-from tests.support.small_models import MAKER, Bytes, ids_of
+from tests.support.small_models import MAKER, Bytes, ids_of, one_job
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import long_documents
 from tokbench.corpus.documents import RESTS, ContinuationPiece, Document, read_documents, read_shard
@@ -247,14 +247,7 @@ def test_a_document_in_pieces_has_one_end_of_text(room: int, tmp_path: Path) -> 
     pieces = list(read_documents(shards))
     assert b"".join(piece.text for piece in pieces) == b"".join(texts)
     assert sum(isinstance(piece, ContinuationPiece) for piece in pieces) == len(pieces) - len(texts) > 10
-    pack(
-        in_order(encoded(Bytes(), iter(pieces)), 3, tmp_path),
-        256,
-        tmp_path / "packed",
-        tokenizer=MAKER,
-        sequence_length=32,
-        seed=3,
-    )
+    pack(in_order(encoded(Bytes(), iter(pieces)), 3, tmp_path), one_job(32, 3), tmp_path / "packed")
     ids = ids_of(tmp_path / "packed")
     found = bytes(id if id < 256 else 0 for id in ids).split(b"\0")
     assert sorted(found) == sorted([*texts, b""])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tokbench
-from tests.support.small_models import DOCUMENTS, SMALL
+from tests.support.small_models import DOCUMENTS, SMALL, one_job
 from tokbench.adapters.export_hugging_face import export
 from tokbench.corpus.documents import Document
 from tokbench.evaluation.local_tasks import write_local_tasks
@@ -56,15 +56,8 @@ def test_lm_eval_gives_the_log_likelihoods_of_evaluate(torch: object, tmp_path: 
     tokenizer.save(tmp_path / "tokenizer")
     assert "same ids" in export(tokenizer, counts, tmp_path / "tokenizer")
     documents = [Document(number, "", text) for number, text in enumerate(DOCUMENTS)]
-    pack(
-        in_order(encoded(tokenizer, documents), 17, tmp_path),
-        tokenizer.end_of_text,
-        tmp_path / "packed",
-        tokenizer=Maker(tokenizer.digest, tmp_path / "tokenizer"),
-        sequence_length=32,
-        seed=17,
-        budget=None,
-    )
+    form = one_job(32, 17, vocabulary=tokenizer.end_of_text, tokenizer=Maker(tokenizer.digest, tmp_path / "tokenizer"))
+    pack(in_order(encoded(tokenizer, documents), 17, tmp_path), form, tmp_path / "packed")
     # By a process of its own, because llm-foundry takes the name mpt from transformers in the process that imports it.
     call = ["pretrain", "--recipe", SMALL.model_dump_json(), "--packed", tmp_path / "packed"]
     call += ["--tokenizer", tmp_path / "tokenizer", "--checkpoints", tmp_path / "checkpoints", "-o", tmp_path / "model"]

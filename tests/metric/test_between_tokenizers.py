@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 from tests.conftest import Tokbench
 from tests.support.external_tokenizers import DATA, PUBLISHED, needs
 from tests.support.processes import vocabulary
-from tests.support.small_models import MAKER
+from tests.support.small_models import MAKER, one_job
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure, measure_embeddings
@@ -210,15 +210,8 @@ def model(folder: Path, matrix: np.ndarray) -> Path:
 def token_counts(path: Path, *ids: int, tokens: int, tokenizer: Maker = MAKER) -> Path:
     """The counts of a document of these tokens, all of which are packed."""
     ends = EncodedDocument(0, True, len(ids), np.array(ids, np.int32))
-    pack(
-        OrderedDocuments(1, [ends]),
-        tokens,
-        path.with_suffix(""),
-        tokenizer=tokenizer,
-        sequence_length=len(ids) + 1,
-        seed=0,
-        counts=path,
-    )
+    form = one_job(len(ids) + 1, 0, vocabulary=tokens, tokenizer=tokenizer)
+    pack(OrderedDocuments(1, [ends]), form, path.with_suffix(""), path)
     return path
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.small_models import MAKER, Bytes, ids_of
+from tests.support.small_models import MAKER, Bytes, ids_of, one_job
 from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing, TextBudget
@@ -20,7 +20,7 @@ from tokbench.models.pretraining.order import (
     in_order,
     reject_repeated,
 )
-from tokbench.models.pretraining.pack import FOLDERS, SliceForm, join, pack, pack_phases
+from tokbench.models.pretraining.pack import FOLDERS, SliceForm, join, pack
 from tokbench.models.pretraining.pack_slices import gather, pack_slice, write_tokens
 
 END = 256
@@ -58,7 +58,7 @@ def test_every_document_has_one_end(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tokbench.models.pretraining.order.ENCODE_BYTES", 7)
         text = in_order(encoded(Bytes(), rows), seed, folder)
-    pack(text, 256, folder / "packed", tokenizer=MAKER, sequence_length=8, seed=seed, budget=budget)
+    pack(text, one_job(8, seed, budget=budget), folder / "packed")
     found = documents_of(folder / "packed")
     assert Packing.read(folder / "packed").documents == len(found)
     left = [*documents]
@@ -85,7 +85,7 @@ def test_every_document_has_one_end(
 def test_both_phases_have_ends(tmp_path: Path) -> None:
     documents = [bytes([number + 1]) * (number % 7) for number in range(40)]
     text = in_order(encoded(Bytes(), in_pieces(documents, 3)), 1, tmp_path)
-    pack_phases(text, 256, tmp_path / "packed", second_phase=0.5, tokenizer=MAKER, sequence_length=8, seed=1)
+    pack(text, one_job(8, 1, second_phase=0.5), tmp_path / "packed")
     found = [documents_of(tmp_path / "packed" / name) for name in FOLDERS]
     assert all(found)
     assert sorted([*found[0], *found[1]]) == sorted(documents)
@@ -98,7 +98,7 @@ def test_documents_with_one_number_are_not_joined(tmp_path: Path) -> None:
     with pytest.raises(TokbenchError, match="document 0 is in two shards; name each shard of one corpus once"):
         list(encoded(Bytes(), reject_repeated(merged)))
     pieces = [EncodedDocument(0, True, 1, np.array([letter], np.int32)) for letter in b"xy"]
-    pack(in_order(pieces, 1, tmp_path), 256, tmp_path / "packed", tokenizer=MAKER, sequence_length=8, seed=1)
+    pack(in_order(pieces, 1, tmp_path), one_job(8, 1), tmp_path / "packed")
     assert documents_of(tmp_path / "packed") == [b"x", b"y"]
 
 
@@ -106,26 +106,11 @@ def test_documents_with_one_number_are_not_joined(tmp_path: Path) -> None:
 def test_no_text_gives_the_end_of_text(end: int, ids: list[int], tmp_path: Path) -> None:
     document = EncodedDocument(0, True, 3, np.array(ids, np.int32))
     with pytest.raises(TokbenchError, match=f"a text of the corpus gives id {end}, the end of text"):
-        pack(
-            OrderedDocuments(3, [document]),
-            256,
-            tmp_path / "packed",
-            tokenizer=MAKER,
-            sequence_length=4,
-            seed=0,
-            end_of_text=end,
-        )
+        pack(OrderedDocuments(3, [document]), one_job(4, 0, end=end), tmp_path / "packed")
     assert not (tmp_path / "packed").exists()
     ids = [8 if one == end else one for one in ids]
-    pack(
-        OrderedDocuments(3, [document._replace(ids=np.array(ids, np.int32))]),
-        256,
-        tmp_path / "packed",
-        tokenizer=MAKER,
-        sequence_length=4,
-        seed=0,
-        end_of_text=end,
-    )
+    accepted = document._replace(ids=np.array(ids, np.int32))
+    pack(OrderedDocuments(3, [accepted]), one_job(4, 0, end=end), tmp_path / "packed")
 
 
 def test_the_name_of_the_end_is_text(tmp_path: Path) -> None:
@@ -138,7 +123,7 @@ def test_the_name_of_the_end_is_text(tmp_path: Path) -> None:
     rows = [Document(0, "", text.encode()), Document(1, "", b"three")]
     ordered = in_order(encoded(tokenizer, rows), 0, tmp_path)
     end = tokenizer.end_of_text
-    pack(ordered, tokenizer.id_limit, tmp_path / "packed", tokenizer=MAKER, sequence_length=4, seed=0, end_of_text=end)
+    pack(ordered, one_job(4, 0, vocabulary=tokenizer.id_limit, end=end), tmp_path / "packed")
     assert Packing.read(tmp_path / "packed").documents == 2
     ids = ids_of(tmp_path / "packed")
     assert ids.count(end) == 2

@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.small_models import DOCUMENTS, MAKER, Bytes, Pairs, ids_of, packed_documents, pieces, write_mds
+from tests.support.small_models import (
+    DOCUMENTS,
+    MAKER,
+    Bytes,
+    Pairs,
+    ids_of,
+    one_job,
+    packed_documents,
+    pieces,
+    write_mds,
+)
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing, TextBudget, course, flops_per_token, reading
@@ -112,7 +122,7 @@ def test_any_two_tokenizers_read_the_same_documents(
     packings = []
     for name, tokenizer in (("one", Bytes()), ("two", Pairs())):
         text = in_order(encoded(tokenizer, given), 1, folder)
-        packings.append(pack(text, 256, folder / name, tokenizer=MAKER, sequence_length=8, seed=1, budget=asked))
+        packings += pack(text, one_job(8, 1, budget=asked), folder / name)
     options = MptOptions(batch=1, max_seq_len=8, seed=1, epochs=asked.epochs, text_bytes=asked.text_bytes)
     read = [reading(packing, course(options, packing), (), None) for packing in packings]
     assert len({(one.documents, one.text_bytes) for one in read}) == 1
@@ -169,7 +179,7 @@ def test_sequences_of_another_order_or_budget_are_rejected(packed: Path) -> None
 def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) -> None:
     text = in_order(pieces(DOCUMENTS), 17, tmp_path)
     counted = tmp_path / "counts.parquet"
-    pack(text, 256, tmp_path / "packed", tokenizer=MAKER, sequence_length=32, seed=17, counts=counted)
+    pack(text, one_job(32, 17), tmp_path / "packed", counted)
     stands = Counter(int(token) for ids in read_mds(packed) for token in ids)
     assert dict(enumerate(read_occurrences(tmp_path / "counts.parquet", 256, MAKER))) == {
         n: stands[n] for n in range(257)
@@ -180,7 +190,7 @@ def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) ->
 def test_ids_of_another_tokenizer_are_not_packed(wrong: int, tmp_path: Path) -> None:
     foreign = EncodedDocument(0, True, 4, np.array([1, wrong, 2, 3], np.int32))
     with pytest.raises(TokbenchError, match=f"id {wrong} is not a token of this tokenizer"):
-        pack(OrderedDocuments(4, [foreign]), 256, tmp_path / "packed", tokenizer=MAKER, sequence_length=2, seed=0)
+        pack(OrderedDocuments(4, [foreign]), one_job(2, 0), tmp_path / "packed")
     assert not (tmp_path / "packed").exists()
 
 

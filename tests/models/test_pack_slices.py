@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,7 +27,7 @@ from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import TextBudget
 from tokbench.models.pretraining.order import Slices, bound_of, encoded, in_order, place_of
-from tokbench.models.pretraining.pack import SliceForm, join, pack, pack_phases
+from tokbench.models.pretraining.pack import SliceForm, join, pack
 from tokbench.models.pretraining.pack_slices import gather, pack_slice, read_contents, write_tokens
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
@@ -58,17 +59,8 @@ def whole(texts: list[bytes], form: SliceForm, folder: Path) -> dict[str, str]:
     """The files of one job."""
     (folder / "one").mkdir()
     text = in_order(encoded(Bytes(), documents(texts)), SEED, folder)
-    common = {
-        "tokenizer": MAKER,
-        "sequence_length": form.sequence_length,
-        "seed": SEED,
-        "end_of_text": form.end_of_text,
-    }
-    common |= {"budget": form.budget, "counts": folder / "one" / "counts.parquet"}
-    if form.slices.second_phase is None:
-        pack(text, 256, folder / "one" / "packed", **common)
-    else:
-        pack_phases(text, 256, folder / "one" / "packed", second_phase=form.slices.second_phase, **common)
+    one_job = replace(form, slices=Slices.one_per_phase(SEED, form.slices.second_phase))
+    pack(text, one_job, folder / "one" / "packed", folder / "one" / "counts.parquet")
     return contents(folder / "one")
 
 

@@ -21,6 +21,7 @@ from tests.support.small_models import (
     Bytes,
     Pairs,
     ids_of,
+    one_job,
     packed_documents,
     pieces,
     saved_tokenizer,
@@ -32,7 +33,7 @@ from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import TextBudget, learning_rate
 from tokbench.models.pretraining.options import Sharding
 from tokbench.models.pretraining.order import encoded, in_order, place_of
-from tokbench.models.pretraining.pack import pack_phases
+from tokbench.models.pretraining.pack import pack
 from tokbench.models.pretraining.phases import read_in_all, read_phases
 from tokbench.models.pretraining.train import pretrain
 from tokbench.models.training import read_occurrences
@@ -45,9 +46,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("phases")
     text = in_order(pieces(DOCUMENTS), 17, folder)
     counts = folder / "counts.parquet"
-    pack_phases(
-        text, 256, folder / "packed", second_phase=0.2, tokenizer=MAKER, sequence_length=32, seed=17, counts=counts
-    )
+    pack(text, one_job(32, 17, second_phase=0.2), folder / "packed", counts)
     return folder / "packed"
 
 
@@ -85,9 +84,7 @@ def test_two_tokenizers_read_the_same_documents_in_each_phase(budget: TextBudget
     for name, tokenizer in (("bytes", Bytes()), ("pairs", Pairs())):
         given = [Document(number, "", text) for number, text in enumerate(DOCUMENTS)]
         text = in_order(encoded(tokenizer, given), 17, tmp_path)
-        pack_phases(
-            text, 256, tmp_path / name, second_phase=0.2, tokenizer=MAKER, sequence_length=32, seed=17, budget=budget
-        )
+        pack(text, one_job(32, 17, second_phase=0.2, budget=budget), tmp_path / name)
         read.append(read_in_all(read_phases(options, tmp_path / name), None))
     for phase in ("first", "second"):
         assert read[0][phase]["documents"] == read[1][phase]["documents"] > 0
@@ -103,7 +100,7 @@ def test_two_tokenizers_read_the_same_documents_in_each_phase(budget: TextBudget
 def test_phase_without_text_is_rejected(tmp_path: Path) -> None:
     text = in_order(pieces(DOCUMENTS[:1]), 17, tmp_path)
     with pytest.raises(TokbenchError, match=r"leave the (first|second) phase without text"):
-        pack_phases(text, 256, tmp_path / "packed", second_phase=0.2, tokenizer=MAKER, sequence_length=32, seed=17)
+        pack(text, one_job(32, 17, second_phase=0.2), tmp_path / "packed")
     assert not (tmp_path / "packed").exists()
 
 

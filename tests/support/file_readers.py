@@ -19,7 +19,7 @@ from xlsxwriter import Workbook
 
 from tests.conftest import EXPERIMENT, ODD
 from tests.support import library_tokenizers
-from tests.support.small_models import MAKER, write_mds
+from tests.support.small_models import MAKER, one_job, write_mds
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
@@ -411,12 +411,9 @@ READERS: dict[str, Reader] = {
         "counts.parquet",
         lambda folder: pack(
             OrderedDocuments(7, [EncodedDocument(0, True, 7, np.arange(7, dtype=np.int32))]),
-            256,
+            one_job(4, 0),
             folder / "packed",
-            tokenizer=MAKER,
-            sequence_length=4,
-            seed=0,
-            counts=folder / "counts.parquet",
+            folder / "counts.parquet",
         ),
         lambda folder: read_occurrences(folder / "counts.parquet", 256, MAKER),
     ),

@@ -19,8 +19,8 @@ from tokbench.models.pretraining import launch
 from tokbench.models.pretraining.budget import TextBudget
 from tokbench.models.pretraining.mds import ShardLayout, by_shard, read_mds
 from tokbench.models.pretraining.options import PRESETS, LlamaOptions
-from tokbench.models.pretraining.order import EncodedDocument, encoded, in_order
-from tokbench.models.pretraining.pack import pack
+from tokbench.models.pretraining.order import EncodedDocument, Slices, encoded, in_order
+from tokbench.models.pretraining.pack import SliceForm, pack
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -130,13 +130,28 @@ def pieces(documents: Iterable[bytes]) -> Iterator[EncodedDocument]:
     return encoded(Bytes(), (Document(number, "", text) for number, text in enumerate(documents)))
 
 
+def one_job(
+    length: int,
+    seed: int,
+    *,
+    vocabulary: int = 256,
+    end: int | None = None,
+    tokenizer: Maker = MAKER,
+    second_phase: float | None = None,
+    budget: TextBudget | None = None,
+) -> SliceForm:
+    """Return the options of a text that one job packs; the end of text is the id after the vocabulary by default."""
+    slices = Slices.one_per_phase(seed, second_phase)
+    return SliceForm(slices, length, vocabulary, vocabulary if end is None else end, tokenizer, budget)
+
+
 def packed_documents(
     folder: Path, documents: Iterable[bytes] = DOCUMENTS, budget: TextBudget | None = None, seed: int = 17
 ) -> Path:
     """Write the documents as sequences of 32 tokens to a folder."""
     folder.parent.mkdir(exist_ok=True)
     text = in_order(pieces(documents), seed, folder.parent)
-    pack(text, 256, folder, tokenizer=MAKER, sequence_length=32, seed=seed, budget=budget)
+    pack(text, one_job(32, seed, budget=budget), folder)
     return folder
 
 

@@ -351,7 +351,6 @@ WITHOUT_EFFECT = {
 }
 """What bounds memory, rejects a command or names the makers of its output, and what is only printed, such as keys of
 measurements on a terminal."""
-PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pretraining.order:Slices"}
 OF_DOCUMENTS = {"tokbench.intrinsic.files:measure_document_files"}
 NOT_CHOSEN = {
     "measure": OF_DOCUMENTS,
@@ -372,11 +371,7 @@ NOT_CHOSEN = {
     },
     "write_shards": {"tokbench.corpus.documents:read_findings"},
     "import_counts": {"tokbench.pretokenization:pretokenization_of"},
-    "pack": {
-        *PACKED_IN_SLICES,
-        "tokbench.models.pretraining.order:reject_repeated",
-        "tokbench.models.pretraining.pack:SliceForm",
-    },
+    "pack": {"tokbench.models.pretraining.order:reject_repeated"},
     "cite": {"tokbench.report.bibliography:cited"},
 }
 """What a rule's job does not come to, as its recipe chooses otherwise or has the answer."""

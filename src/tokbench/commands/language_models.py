@@ -148,7 +148,7 @@ def pack_command(
     from tokbench.corpus.documents import read_documents
     from tokbench.io.identity import Maker
     from tokbench.models.pretraining.order import Slices, encoded, in_order, reject_repeated
-    from tokbench.models.pretraining.pack import SliceForm, is_slice, join, pack, pack_phases
+    from tokbench.models.pretraining.pack import SliceForm, is_slice, join, pack
     from tokbench.tokenizer import Tokenizer
 
     budget = text_budget(epochs, text_bytes)
@@ -158,26 +158,14 @@ def pack_command(
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
     target, occurrences = Path(output), None if counts is None else Path(counts)
+    slices = Slices(seed, len(shards), second_phase) if sliced else Slices.one_per_phase(seed, second_phase)
     maker = Maker(tokenizer.digest, folder)
+    form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, maker, budget)
     if sliced:
-        slices = Slices(seed, len(shards), second_phase)
-        form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, maker, budget)
         packed = join([Path(shard) for shard in shards], form, target, occurrences)
     else:
         text = in_order(encoded(tokenizer, reject_repeated(read_documents(shards))), seed, target.parent)
-        write = pack if second_phase is None else partial(pack_phases, second_phase=second_phase)
-        found = write(
-            text,
-            tokenizer.id_limit,
-            target,
-            tokenizer=maker,
-            sequence_length=sequence_length,
-            seed=seed,
-            end_of_text=tokenizer.end_of_text,
-            budget=budget,
-            counts=occurrences,
-        )
-        packed = found if isinstance(found, tuple) else (found,)
+        packed = pack(text, form, target, occurrences)
     for packing in packed:
         click.echo(packing.describe(), err=True)
 

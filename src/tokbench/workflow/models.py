@@ -29,7 +29,6 @@ from tokbench.models.pretraining.options import ModelOptions
 from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.tokenizer.folder import OWN
 from tokbench.workflow.corpora import shard_names
-from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import (
     MAX_RUNTIME,
     OVERHEAD,
@@ -89,26 +88,6 @@ class Models:
         options = self._options(wildcards)
         flags = {"seed": options.seed, "second-phase": options.second_phase, "slices": len(self.slices(wildcards))}
         return [text for name, value in flags.items() if value is not None for text in (f"--{name}", repr(value))]
-
-    def packing_code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the packing code, including slices, which are temporary."""
-        stages = (
-            "tokbench.tokenizer:Tokenizer",
-            "tokbench.corpus.documents:read_documents",
-            "tokbench.models.pretraining.order:encoded",
-            "tokbench.models.pretraining.order:in_order",
-        )
-        if not self.slices(wildcards):
-            return fingerprint(
-                *stages, "tokbench.models.pretraining.pack:pack", "tokbench.models.pretraining.pack:pack_phases"
-            )
-        return fingerprint(
-            *stages,
-            "tokbench.models.pretraining.pack_slices:write_tokens",
-            "tokbench.models.pretraining.pack_slices:gather",
-            "tokbench.models.pretraining.pack_slices:pack_slice",
-            "tokbench.models.pretraining.pack:join",
-        )
 
     def length(self, wildcards: Any) -> int:
         """Return the tokens per packed sequence."""

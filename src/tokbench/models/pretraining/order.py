@@ -198,6 +198,11 @@ class Slices:
     number: int
     second_phase: float | None = None
 
+    @classmethod
+    def one_per_phase(cls, seed: int, second_phase: float | None = None) -> "Slices":
+        """Return one slice for each phase, as one job packs them."""
+        return cls(seed, 1 if second_phase is None else 2, second_phase)
+
     def by_phase(self) -> tuple[range, ...]:
         """Return the slices of each phase.
 
@@ -227,25 +232,26 @@ def bound_of(second: float) -> int:
     return int(PLACES / (1 + Fraction(second)))
 
 
-def by_phase(text: OrderedDocuments, seed: int, second: float) -> tuple[OrderedDocuments, OrderedDocuments]:
-    """Split documents into two phases.
+def by_phase(text: OrderedDocuments, slices: Slices) -> tuple[OrderedDocuments, ...]:
+    """Split documents into phases.
 
     A document belongs to the second phase if its place is after a bound. The phases are therefore the same for every
     tokenizer: the beginning of the order, and the rest. Places are random, so the sizes are approximate for few
     documents.
 
     Args:
-        text: all documents in that order. Iterate over the first phase before the second.
-        seed: seed of the order.
-        second: documents of the second phase relative to those of the first.
+        text: all documents in the order of the slices' seed. Iterate over the first phase before the second.
+        slices: the seed, and the size of the second phase.
 
     Raises:
         TokbenchError: a phase has no text.
     """
-    bound = bound_of(second)
-    aside = text.bytes_from(bound)
-    require_text(text.text_bytes - aside, aside, seed, second)
-    groups = groupby(text.pieces, lambda piece: place_of(piece.document, seed) >= bound)
+    if slices.second_phase is None:
+        return (text,)
+    bound = bound_of(slices.second_phase)
+    second_bytes = text.bytes_from(bound)
+    require_text(text.text_bytes - second_bytes, second_bytes, slices)
+    groups = groupby(text.pieces, lambda piece: place_of(piece.document, slices.seed) >= bound)
 
     def of(later: bool) -> Iterator[EncodedDocument]:
         for is_later, pieces in groups:
@@ -253,10 +259,10 @@ def by_phase(text: OrderedDocuments, seed: int, second: float) -> tuple[OrderedD
                 yield from pieces
                 return
 
-    return OrderedDocuments(text.text_bytes - aside, of(False)), OrderedDocuments(aside, of(True))
+    return OrderedDocuments(text.text_bytes - second_bytes, of(False)), OrderedDocuments(second_bytes, of(True))
 
 
-def require_text(first: int, second: int, seed: int, part: float) -> None:
+def require_text(first: int, second: int, slices: Slices) -> None:
     """Reject two phases if one has no text.
 
     Raises:
@@ -265,6 +271,6 @@ def require_text(first: int, second: int, seed: int, part: float) -> None:
     for name, size in (("first", first), ("second", second)):
         if not size:
             raise TokbenchError(
-                f"second_phase: {part!r} of the documents in the order of seed {seed} leave the {name} phase without "
-                "text; read a split of more documents, or change second_phase"
+                f"second_phase: {slices.second_phase!r} of the documents in the order of seed {slices.seed} leave the "
+                f"{name} phase without text; read a split of more documents, or change second_phase"
             )

@@ -21,11 +21,10 @@ from tokbench.io.arrays import read_array
 from tokbench.io.atomic import atomic_folder, link_or_copy, reject_altered
 from tokbench.io.identity import Maker, require_same
 from tokbench.io.json import read_json
-from tokbench.models.pretraining import order
 from tokbench.models.pretraining.budget import Packing, TextBudget
 from tokbench.models.pretraining.document_stream import DocumentStream, TextLimit, TextTotals
 from tokbench.models.pretraining.mds import ShardLayout, by_shard, read_mds
-from tokbench.models.pretraining.order import OrderedDocuments, Slices
+from tokbench.models.pretraining.order import OrderedDocuments, Slices, by_phase
 from tokbench.models.training import read_occurrences, write_occurrences
 
 FOLDERS = ("first", "second")
@@ -111,93 +110,37 @@ def is_slice(path: Path | str) -> bool:
     return (Path(path) / SLICE).is_file()
 
 
-def pack(
-    text: OrderedDocuments,
-    vocabulary: int,
-    folder: Path,
-    *,
-    tokenizer: Maker,
-    sequence_length: int,
-    seed: int,
-    end_of_text: int | None = None,
-    budget: TextBudget | None = None,
-    counts: Path | None = None,
-) -> Packing:
-    """Concatenate documents, split them into sequences and write these atomically.
+def pack(text: OrderedDocuments, form: SliceForm, folder: Path, counts: Path | None = None) -> tuple[Packing, ...]:
+    """Pack a text as one slice per phase: concatenate documents, split them into sequences, write these atomically.
 
     Every document is followed by the end-of-text id. Sequences run across documents. The last one is filled with the
-    padding id, ``vocabulary + 1``. A budget ends with the document that reaches it, and the rest of a larger split is
-    not written. Equal text gives byte-identical files.
-
-    Args:
-        text: the documents' tokens, in reading order.
-        vocabulary: tokens of the tokenizer, without special ones.
-        folder: output folder of MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``.
-        tokenizer: the tokenizer.
-        sequence_length: ids per sequence.
-        seed: seed of the order.
-        end_of_text: id at the end of every document. Default: ``vocabulary``.
-        budget: text that a training reads. Default: None, all text any number of times.
-        counts: output Parquet file of the occurrences of each id in the sequences, see :mod:`tokbench.models.training`.
-            Default: None.
-
-    Raises:
-        TokbenchError: there is no text, or an id of a document is not a token.
-    """
-    end = vocabulary if end_of_text is None else end_of_text
-    form = SliceForm(Slices(seed, 1), sequence_length, vocabulary, end, tokenizer, budget)
-    return _pack((text,), form, folder, counts)[0]
-
-
-def pack_phases(
-    text: OrderedDocuments,
-    vocabulary: int,
-    folder: Path,
-    *,
-    second_phase: float,
-    tokenizer: Maker,
-    sequence_length: int,
-    seed: int,
-    end_of_text: int | None = None,
-    budget: TextBudget | None = None,
-    counts: Path | None = None,
-) -> tuple[Packing, ...]:
-    """Pack the documents of two phases as :func:`pack` does, atomically.
+    padding id, ``form.vocabulary + 1``. A budget ends with the document that reaches it, and the rest of a larger split
+    is not written. Equal text gives byte-identical files.
 
     Args:
         text: the documents' tokens, in the order of the seed.
-        vocabulary: tokens of the tokenizer, without special ones.
-        folder: output folder of a folder of packed sequences per phase, and ``phases.json``.
-        second_phase: documents of the second phase relative to those of the first.
-        tokenizer: the tokenizer.
-        sequence_length: ids per sequence.
-        seed: seed of the order.
-        end_of_text: id at the end of every document. Default: ``vocabulary``.
-        budget: text that the training reads in both phases. Default: None, all text any number of times.
-        counts: output Parquet file of the occurrences of each id in the sequences of both phases. Default: None.
+        form: options of packing, with one slice per phase.
+        folder: output folder of MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``;
+            with two phases, one such folder per phase, and ``phases.json``.
+        counts: output Parquet file of the occurrences of each id in the sequences, see :mod:`tokbench.models.training`.
+            Default: None.
+
+    Returns:
+        Description of each phase's sequences.
 
     Raises:
         TokbenchError: a phase has no text, or an id of a document is not a token.
     """
-    end = vocabulary if end_of_text is None else end_of_text
-    form = SliceForm(Slices(seed, 2, second_phase), sequence_length, vocabulary, end, tokenizer, budget)
-    return _pack(order.by_phase(text, seed, second_phase), form, folder, counts)
-
-
-def _pack(
-    phases: Sequence[OrderedDocuments], form: SliceForm, folder: Path, counts: Path | None
-) -> tuple[Packing, ...]:
-    """Write a slice for each phase, and join them."""
     with (
         atomic_folder(folder, "packed sequences") as partial,
         TemporaryDirectory(dir=partial, prefix=".slices-") as name,
     ):
-        slices = [Path(name, str(number)) for number in range(len(phases))]
-        for number, (text, budget) in enumerate(zip(phases, form.budgets(), strict=True)):
-            slices[number].mkdir()
-            limit = TextLimit.of(budget, text.text_bytes)
-            write_slice(text, number, limit, TextTotals(), form, slices[number])
-        return _join(slices, form, partial, counts)
+        written = []
+        for number, (phase, budget) in enumerate(zip(by_phase(text, form.slices), form.budgets(), strict=True)):
+            written.append(Path(name, str(number)))
+            written[-1].mkdir()
+            write_slice(phase, number, TextLimit.of(budget, phase.text_bytes), TextTotals(), form, written[-1])
+        return _join(written, form, partial, counts)
 
 
 def write_slice(
@@ -247,7 +190,7 @@ def join(folders: Sequence[Path], form: SliceForm, folder: Path, counts: Path | 
     Args:
         folders: folders written by :func:`write_slice`, one per slice, in any order.
         form: options of packing.
-        folder: output folder, see :func:`pack` and :func:`pack_phases`.
+        folder: output folder, see :func:`pack`.
         counts: output Parquet file of the occurrences of each id in the sequences. Default: None.
 
     Raises:

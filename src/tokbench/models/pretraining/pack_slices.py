@@ -191,7 +191,7 @@ def pack_slice(tokens: Path, number: int, form: SliceForm, folder: Path) -> Pack
     phases = form.slices.by_phase()
     sizes = [sum(contents.read[each].text_bytes for each in slices) for slices in phases]
     if form.slices.second_phase is not None:
-        require_text(sizes[0], sizes[1], form.slices.seed, form.slices.second_phase)
+        require_text(sizes[0], sizes[1], form.slices)
     phase = next(phase for phase, slices in enumerate(phases) if number in slices)
     before = TextTotals()
     for each in range(phases[phase].start, number):

@@ -39,8 +39,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     processes (see :mod:`tokbench.models.pretraining.launch`) only the first writes.
 
     Args:
-        packed: folder written by :func:`tokbench.models.pretraining.pack.pack` or
-            :func:`tokbench.models.pretraining.pack.pack_phases`.
+        packed: folder written by :func:`tokbench.models.pretraining.pack.pack`.
         tokenizer_folder: the tokenizer's files, copied into the model's folder; see
             :func:`tokbench.models.pretraining.phases.require_tokenizer`.
         options: architecture and recipe.
