@@ -168,9 +168,7 @@ rule bound:
         steps=experiment.bounds.steps,
         longest=experiment.bounds.max_pretoken_bytes,
         code=fingerprint(
-            "tokbench.optimum.bound:bound_text",
-            "tokbench.optimum.certificate:write_certificate",
-            "tokbench.pretokens.files:read_languages",
+            "tokbench.optimum.files:bound_file",
         ),
     threads: 1
     resources:

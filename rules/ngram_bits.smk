@@ -23,9 +23,7 @@ rule ngram_bits:
         order=ngram_models.options.order,
         budgets=ngram_models.budgets,
         code=fingerprint(
-            "tokbench.corpus.text_files:read_shards_or_files",
-            "tokbench.models.pretraining.order:encoded",
-            "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
+            "tokbench.intrinsic.files:measure_ngram_bits",
         ),
     threads: 1
     resources:
@@ -59,9 +57,7 @@ rule ngram_bits_on:
         order=ngram_models.options.order,
         budgets=ngram_models.budgets,
         code=fingerprint(
-            "tokbench.corpus.text_files:read_shards_or_files",
-            "tokbench.models.pretraining.order:encoded",
-            "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
+            "tokbench.intrinsic.files:measure_ngram_bits",
         ),
     threads: 1
     resources:

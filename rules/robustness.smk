@@ -19,8 +19,7 @@ rule perturb:
         job=records.of("perturb"),
         options=robustness.flags,
         code=fingerprint(
-            "tokbench.corpus.text_files:read_shards_or_files",
-            "tokbench.robustness.lines:perturbed_lines",
+            "tokbench.robustness.files:perturb_files",
         ),
     threads: 1
     resources:
@@ -50,8 +49,7 @@ rule measure_robustness:
         job=records.of("measure_robustness"),
         corpus=variants.corpus,
         code=fingerprint(
-            "tokbench.robustness.lines:LINES",
-            "tokbench.robustness.segmentations:changed_segmentations",
+            "tokbench.robustness.files:measure_lines",
             "tokbench.tokenizer:Tokenizer",
         ),
     threads: 1

@@ -344,8 +344,8 @@ SPELLED_OUT = re.compile(
 )
 """Options: a recipe has their values in full."""
 WITHOUT_EFFECT = {
-    *("COPIES", "LEAST", "on_gpu", "check_stage"),
-    *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
+    *("COPIES", "LEAST", "on_gpu"),
+    *("is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
     *("note_untagged", "told", "unpinned_line", "pluralise", "keyed", "line_of_left_out"),
     *("options_with_recipes", "check_scores", "require_tokenizer", "makers_of", "is_divisible", "files_in"),
 }

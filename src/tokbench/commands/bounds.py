@@ -2,11 +2,9 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
-from functools import partial
-from operator import attrgetter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,18 +13,15 @@ from tokbench.commands.declaration import command
 from tokbench.commands.inputs import COUNTS, TEXT, ContentPath, TokenizerPath
 from tokbench.commands.outputs import keys, output_file
 from tokbench.commands.parameters import COUNT, SIZE, THREADS, Real, Whole, field_options, memory_option
-from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.runtime import exit_status
-from tokbench.runtime.progress import clear, progress
+from tokbench.runtime.progress import note, progress
 
 if TYPE_CHECKING:
     from tokbench.adapters.open import ImportOptions
     from tokbench.commands.parameters import Fields
-    from tokbench.corpus.documents import Document
-    from tokbench.optimum.bound import BoundResult
 
 
 @command("bound", "prove a lower bound on the token count of any vocabulary", group="stages", place=180)
@@ -75,50 +70,39 @@ def bound_command(
     to consider every substring, the result says so. If it needs more than --memory, it stops with one line before it
     starts.
     """
-    from tokbench.candidates.initial import check_size
-    from tokbench.io.identity import TextDigest, made_from
     from tokbench.io.json import write_result
-    from tokbench.optimum.bound import bound_text, line_of_left_out
-    from tokbench.optimum.certificate import write_certificate
-    from tokbench.pretokens import PretokenCounts
-    from tokbench.pretokens.files import check_stage, read_languages
+    from tokbench.optimum.bound import line_of_left_out
+    from tokbench.optimum.files import bound_file
 
     exit_status.describe_task(f"bound the tokens of {counts}", "name --max-token-bytes")
-    check_size(size)
     started = time.process_time()
-    check_stage("bound", counts, megabytes, longest=max_token_bytes, max_pretoken_bytes=max_pretoken_bytes)
-    pretokens, text = PretokenCounts.read(counts), TextDigest()
-    options: dict[str, Any] = {
-        "gap": gap,
-        "steps": steps,
-        "longest": max_token_bytes,
-        "max_pretoken_bytes": max_pretoken_bytes,
-        "threads": threads,
-    }
 
     def report(done: int, bound: float, tokens: int) -> None:
         if done % 100 == 0:
-            clear()
             closing = f"{tokens / bound - 1:.3%}" if bound > 0 else "open"
-            click.echo(f"step {done:,}: bound {bound:,.0f}, best vocabulary {tokens:,}, gap {closing}", err=True)
-
-    def keep(found: "BoundResult") -> None:
-        if output:
-            kept, _ = pretokens.split_by_length(max_pretoken_bytes)
-            write_certificate(output, kept, size, max_token_bytes, max_pretoken_bytes, found.proven)
+            note(f"step {done:,}: bound {bound:,.0f}, best vocabulary {tokens:,}, gap {closing}")
 
     with progress("bound"):
-        languages = read_languages(counts)
-        text.add_counts(pretokens.data, pretokens.offsets, pretokens.counts)
-        told = bound_text(pretokens, languages, size, must=result is None, report=report, keep=keep, **options)
-    told |= made_from(text=text.hexdigest())
-    if long := told.get("left_out", {}).get("pretokens"):
-        click.echo(line_of_left_out(long, told["left_out"]["share"], max_pretoken_bytes), err=True)
+        bounds = bound_file(
+            counts,
+            size,
+            gap=gap,
+            steps=steps,
+            longest=max_token_bytes,
+            max_pretoken_bytes=max_pretoken_bytes,
+            threads=threads,
+            megabytes=megabytes,
+            must=result is None,
+            certificate=output,
+            report=report,
+        )
+    if long := bounds.get("left_out", {}).get("pretokens"):
+        click.echo(line_of_left_out(long, bounds["left_out"]["share"], max_pretoken_bytes), err=True)
     if result is None:
-        told["seconds"] = round(time.process_time() - started, 3)
-        click.echo(json.dumps(told, indent=2))
+        bounds["seconds"] = round(time.process_time() - started, 3)
+        click.echo(json.dumps(bounds, indent=2))
     else:
-        write_result(result, told, indent=2)
+        write_result(result, bounds, indent=2)
 
 
 @command("check_bound", "verify the proof of a lower bound", group="extras", place=30)
@@ -130,25 +114,11 @@ def check_bound_command(certificate: str, counts: str) -> None:
     """Verify a proof that 'tokbench bound -o CERTIFICATE' wrote; print JSON. The verifier is a separate, simple
     program.
     """
-    from tokbench.optimum.certificate import proves, read_certificate, read_counts
+    from tokbench.optimum.certificate import check_certificate
 
     exit_status.describe_task(f"check {certificate} on {counts}")
-    try:
-        text = read_counts(Path(counts))
-    except (ValueError, KeyError) as error:
-        raise TokbenchError(f"{counts}: not pre-token counts ({error})") from None
-    try:
-        claim, prices = read_certificate(Path(certificate))
-        if (most := claim.get("max_pretoken_bytes")) is not None:
-            text = {pretoken: count for pretoken, count in text.items() if len(pretoken) <= most}
-        if missing := text.keys() - prices.keys():
-            raise ValueError(f"{len(missing):,} pre-tokens of {counts} have no prices, {min(missing)!r} among them")
-        found = proves(text, prices, claim["size"], claim["scale"], claim["longest"])
-    except (ValueError, TypeError) as error:
-        raise TokbenchError(f"{certificate}: proves nothing: {error}") from None
-    if found < claim["bound"]:
-        raise TokbenchError(f"{certificate}: claims {claim['bound']} tokens, but proves {found} only")
-    click.echo(json.dumps({"proven": found, "claimed": claim["bound"], "size": claim["size"]}))
+    claim, proven = check_certificate(Path(certificate), Path(counts))
+    click.echo(json.dumps({"proven": proven, "claimed": claim["bound"], "size": claim["size"]}))
 
 
 class Command(click.Command):
@@ -223,35 +193,23 @@ def ngram_bits_command(
     as one text. Models that do not fit into --memory are evaluated token by token.
     """
     from tokbench.adapters.open import open_tokenizer
-    from tokbench.corpus.text_files import note_untagged, read_shards_or_files
-    from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
-    from tokbench.io.identity import TextDigest, made_from
+    from tokbench.intrinsic.files import measure_ngram_bits
     from tokbench.io.json import write_result
-    from tokbench.models.pretraining.order import encoded
-    from tokbench.runtime.memory_limit import allowance
 
     exit_status.describe_task(f"take the n-gram bits of {path}")
     tokenizer = open_tokenizer(path, reading)
-    allowed = None if megabytes is None else allowance(megabytes)
-
-    texts = {"training_text": TextDigest(), "text": TextDigest()}
-
-    def read(files: Sequence[str], role: str) -> Iterator["Document"]:
-        return texts[role].watched(read_shards_or_files(files, fields), attrgetter("text"))
-
     with progress("ngram_bits"):
-        result = tokenizer_ngram_bits(
+        result = measure_ngram_bits(
             tokenizer,
-            partial(encoded, tokenizer),
-            lambda: read(training, "training_text"),
-            note_untagged(read(tested, "text")),
+            training,
+            tested,
+            fields,
             variant=variant,
             corpus=corpus,
             order=order,
             training_bytes=training_bytes or None,
-            allowed=allowed,
+            megabytes=megabytes,
         )
-    result |= made_from(tokenizer=tokenizer.digest, **{role: text.hexdigest() for role, text in texts.items()})
     if output is None:
         click.echo(json.dumps(result, ensure_ascii=False))
     else:

@@ -1,27 +1,19 @@
 """Commands that perturb texts and measure tokenizers on them."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import click
 
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import TEXT, TOKENIZER_FOLDER, ContentPath
 from tokbench.commands.outputs import columns, keys, output_file
-from tokbench.commands.parameters import Real, Whole, check_memory, field_options, memory_option
-from tokbench.errors import TokbenchError
+from tokbench.commands.parameters import Real, Whole, field_options, memory_option
 from tokbench.io.compression import Fields
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_SEED
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
 
 COLUMNS = ("kind", "document", "language", "line", "text", "starts", "before", "after")
-OF_TEXT = 8
-"""Bytes of memory per byte of text and kind. Measured: 7, with all kinds of 3 MB."""
-OF_FILE = 24
-"""Bytes of memory per byte of a file of perturbed lines. Measured: 22."""
-REMEDY = "make it with 'tokbench perturb'"
 
 
 @command("perturb", "perturb the lines of texts", group="stages", place=200)
@@ -49,20 +41,13 @@ def perturb_command(
     insert, lower, upper, title, mixed_case, no_diacritics, decomposed, full_width, zero_width, soft_hyphen, homoglyphs,
     misread, joined, doubled_space, no_break_space, spelt_number.
     """
-    from tokbench.corpus.text_files import read_shards_or_files
     from tokbench.io.atomic import atomic_file
     from tokbench.io.job_record import job_metadata
-    from tokbench.robustness.lines import perturbed_lines
-    from tokbench.robustness.perturbations import BYTES, KINDS
+    from tokbench.robustness.files import perturb_files
 
     exit_status.describe_task(f"perturb {texts[0]}{' and others' * (len(texts) > 1)}")
-    check_memory(megabytes, OF_TEXT * (size or BYTES) * (len(kinds) or len(KINDS)))
-    chosen = {"kinds": kinds or None, "rate": rate, "size": size, "seed": seed}
-    options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     with progress("perturb"):
-        lines = perturbed_lines(read_shards_or_files(texts, fields), **options)
-    if lines.is_empty():
-        raise TokbenchError(f"{texts[0]}: nothing was perturbed; use a higher --rate or more text")
+        lines = perturb_files(texts, fields, kinds=kinds, rate=rate, size=size, seed=seed, megabytes=megabytes)
     with atomic_file(output) as partial:
         lines.write_parquet(partial, compression="zstd", metadata=job_metadata())
 
@@ -84,21 +69,14 @@ def measure_robustness_command(
     """
     from tokbench.io.identity import made_from
     from tokbench.io.json import write_result
-    from tokbench.io.tables import read_frame
-    from tokbench.robustness.lines import LINES
-    from tokbench.robustness.segmentations import changed_segmentations
+    from tokbench.robustness.files import measure_lines
     from tokbench.tokenizer import Tokenizer
 
     exit_status.describe_task(f"measure the robustness of {folder}")
-    check_memory(megabytes, OF_FILE * Path(lines).stat().st_size)
     tokenizer = Tokenizer.load(folder)
-    table = read_frame(lines, REMEDY)
-    if dict(table.schema) != LINES:
-        raise TokbenchError(f"{lines}: not a file of perturbed lines; {REMEDY}")
     with progress("robustness"):
-        kinds = list(changed_segmentations(tokenizer, table))
-    name = variant or tokenizer.name
-    head = {"variant": name, "size": tokenizer.nominal_size, "corpus": corpus}
+        kinds = measure_lines(tokenizer, lines, megabytes=megabytes)
+    head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
     result = head | made_from(tokenizer=tokenizer.digest) | {"kinds": kinds}
     if output is None:
         click.echo(json.dumps(result, ensure_ascii=False))

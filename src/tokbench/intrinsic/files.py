@@ -1,27 +1,29 @@
-"""Measurement of a tokenizer on files: pre-token counts, texts, and the metrics of their documents."""
+"""Measurement of a tokenizer on files: pre-token counts, texts, the metrics of their documents, and n-gram bits."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.corpus.text_files import note_untagged, read_files
+from tokbench.corpus.text_files import note_untagged, read_files, read_shards_or_files
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.documents import measure_texts
 from tokbench.intrinsic.texts import measure_counted_text, measure_read_texts
 from tokbench.intrinsic.tokenizer import ByLanguage
 from tokbench.io.compression import AS_USUAL, Fields
-from tokbench.io.identity import TextDigest
+from tokbench.io.identity import TextDigest, made_from
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.external_count import count_texts
 from tokbench.pretokens.files import all_languages, check_stage, read_languages
+from tokbench.runtime.memory_limit import allowance
 from tokbench.statistics.comparisons.sequence_lengths import normalised_lengths
 from tokbench.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from tokbench.corpus.documents import Document
     from tokbench.options import Options
 
 STAGE = "measure"
@@ -181,3 +183,57 @@ def _relative_lengths(
     number: dict[bytes, int] = {}
     units = [number.setdefault(sha256(text).digest(), len(number)) for _, text in read()]
     return [("", row) for row in normalised_lengths(own, divisor, baseline.name, units)]
+
+
+def measure_ngram_bits(
+    tokenizer: Tokenizer,
+    training: Sequence[str],
+    tested: Sequence[str],
+    fields: Fields = AS_USUAL,
+    *,
+    variant: str | None = None,
+    corpus: str = "",
+    order: int,
+    training_bytes: Sequence[int] | None = None,
+    megabytes: int | None = None,
+) -> dict[str, Any]:
+    """Train token n-gram models on the texts of files, and test them on others.
+
+    Args:
+        tokenizer: the tokenizer.
+        training: files to train on; they are read several times.
+        tested: files to test on.
+        fields: options of reading. Default: those of the formats.
+        variant: name in the tables. Default: that of the tokenizer.
+        corpus: name of the corpus. Default: empty.
+        order: highest order of the models.
+        training_bytes: bytes of training text of each model. Default: all and half.
+        megabytes: memory limit in MB (10^6 bytes). Default: None, no limit.
+
+    Returns:
+        The items of :func:`tokbench.intrinsic.ngram_bits.tokenizer_ngram_bits`, and the digests of the tokenizer
+        (``tokenizer``) and of both texts (``training_text``, ``text``).
+
+    Raises:
+        TokbenchError: a file is unreadable, or memory is too small for any text.
+    """
+    from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
+    from tokbench.models.pretraining.order import encoded
+
+    texts = {"training_text": TextDigest(), "text": TextDigest()}
+
+    def read(files: Sequence[str], role: str) -> "Iterator[Document]":
+        return texts[role].watched(read_shards_or_files(files, fields), attrgetter("text"))
+
+    bits = tokenizer_ngram_bits(
+        tokenizer,
+        partial(encoded, tokenizer),
+        lambda: read(training, "training_text"),
+        note_untagged(read(tested, "text")),
+        variant=variant,
+        corpus=corpus,
+        order=order,
+        training_bytes=training_bytes,
+        allowed=None if megabytes is None else allowance(megabytes),
+    )
+    return bits | made_from(tokenizer=tokenizer.digest, **{role: text.hexdigest() for role, text in texts.items()})

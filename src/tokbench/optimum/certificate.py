@@ -21,6 +21,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.optimum.graph import Proven
 from tokbench.pretokens import PretokenCounts
@@ -134,3 +135,34 @@ def read_counts(path: Path) -> dict[bytes, int]:
             spelt, told = line.split("\t")
             counts[bytes.fromhex(spelt)] += int(told)
     return {pretoken: count for pretoken, count in counts.items() if pretoken and count}
+
+
+def check_certificate(certificate: Path, counts: Path) -> tuple[dict[str, Any], int]:
+    """Check a proof on the text that it is about.
+
+    Args:
+        certificate: file of :func:`write_certificate`.
+        counts: file of pre-token counts.
+
+    Returns:
+        The claim, and the number of tokens that the certificate proves, which is at least the claimed one.
+
+    Raises:
+        TokbenchError: a file is not of its kind, pre-tokens have no prices, or less is proven than claimed.
+    """
+    try:
+        text = read_counts(counts)
+    except (ValueError, KeyError) as error:
+        raise TokbenchError(f"{counts}: not pre-token counts ({error})") from None
+    try:
+        claim, prices = read_certificate(certificate)
+        if (longest := claim.get("max_pretoken_bytes")) is not None:
+            text = {pretoken: count for pretoken, count in text.items() if len(pretoken) <= longest}
+        if missing := text.keys() - prices.keys():
+            raise ValueError(f"{len(missing):,} pre-tokens of {counts} have no prices, {min(missing)!r} among them")
+        proven = proves(text, prices, claim["size"], claim["scale"], claim["longest"])
+    except (ValueError, TypeError) as error:
+        raise TokbenchError(f"{certificate}: proves nothing: {error}") from None
+    if proven < claim["bound"]:
+        raise TokbenchError(f"{certificate}: claims {claim['bound']} tokens, but proves {proven} only")
+    return claim, proven
