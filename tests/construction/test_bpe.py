@@ -36,7 +36,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.reference import segmentation as segmentation_twin
 from tokbench.reference.bpe import train as twin
-from tokbench.reference.bpe import wordpiece_train as wordpiece_twin
+from tokbench.reference.bpe import train_wordpiece as wordpiece_twin
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.hugging_face import PRINTABLE, spelling_ranks
 from tokbench.vocabulary import BYTES, Vocabulary

@@ -17,8 +17,8 @@ from tokbench.construction.picky_bpe import AlphabetOptions, PickyBpeOptions, bu
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.files import read_word_list
-from tokbench.reference.bpe import picky_bpe_train as twin
-from tokbench.reference.bpe import scaffold_bpe_train as scaffold_twin
+from tokbench.reference.bpe import train_picky_bpe as twin
+from tokbench.reference.bpe import train_scaffold_bpe as scaffold_twin
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Event, Vocabulary

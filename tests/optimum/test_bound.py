@@ -146,7 +146,7 @@ def test_ascent_by_prices_of_bytes_is_its_twin(
     ascent.advance(steps // 2, upper)
     ascent.advance(steps - steps // 2, upper)
     tokens = list(graph.spelt(np.arange(len(graph.places))))
-    best, kept = bounds.byte_prices_ascend(text, tokens, own, limit, steps, upper)
+    best, kept = bounds.ascend_byte_prices(text, tokens, own, limit, steps, upper)
     assert ascent.lower == best
     assert ascent.potentials().tolist() == [value for word in kept for value in word]
     assert np.ceil(best - 1e-6) <= optimum(words, limit)

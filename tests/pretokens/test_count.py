@@ -80,7 +80,7 @@ def register() -> object:
 def test_kernel_equals_twin(documents: list[bytes]) -> None:
     for scheme in KERNEL_SCHEMES:
         counts = count_pretokens(documents, scheme)
-        assert list(counts.items()) == twin.count_count(documents, pattern(scheme))
+        assert list(counts.items()) == twin.count_all(documents, pattern(scheme))
         assert counts.scheme == scheme
         assert counts.total_bytes == sum(map(len, documents))
 
@@ -115,7 +115,7 @@ def test_table_grows() -> None:
     """Many more unique pre-tokens than the table begins with, short and long."""
     words = [f"{number:x}" * (1 + number % 4) for number in range(20_000)]
     counts = count_pretokens([" ".join(words).encode(), " ".join(reversed(words)).encode()], "space")
-    expected = twin.count_count([" ".join(words + words[::-1]).encode()], pattern("space"))
+    expected = twin.count_all([" ".join(words + words[::-1]).encode()], pattern("space"))
     assert {token: count for token, count in counts.items() if token != b" "} == {
         token: count for token, count in expected if token != b" "
     }
@@ -204,7 +204,7 @@ def test_real_text(scheme: str, name: str) -> None:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         documents = [json.loads(line)["text"][:5_000].encode() for line, _ in zip(lines, range(30), strict=False)]
     counts = count_pretokens(documents, scheme)
-    assert list(counts.items()) == twin.count_count(documents, pattern(scheme))
+    assert list(counts.items()) == twin.count_all(documents, pattern(scheme))
 
 
 BASE = count_pretokens([topics[name].encode() for name in ("for", "lambda", "strings")], "gpt2")

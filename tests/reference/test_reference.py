@@ -53,4 +53,4 @@ def test_methods_name_a_reference_that_exists(kind: str) -> None:
 
 def test_listing_of_methods_shows_the_path_of_the_reference() -> None:
     output = CliRunner().invoke(methods_command, ["picky_bpe"]).output
-    assert "In plain Python: tokbench.reference.bpe.picky_bpe_train" in " ".join(output.split())
+    assert "In plain Python: tokbench.reference.bpe.train_picky_bpe" in " ".join(output.split())

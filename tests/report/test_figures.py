@@ -81,7 +81,7 @@ def test_matrices_of_any_size_keep_their_names_on_the_page(count: int) -> None:
     values = {
         (a, b): None if i == j + 1 else 10.0 ** -(i % 7) for i, a in enumerate(names) for j, b in enumerate(names)
     }
-    figure = differences.p_values_draw(values, names, width=COLUMN)
+    figure = differences.draw_p_values(values, names, width=COLUMN)
     figure.draw_without_rendering()
     labels = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
     assert len(labels) == count
@@ -106,7 +106,7 @@ def test_bars_join_variants_without_a_significant_difference() -> None:
 @pytest.mark.parametrize("count", [2, 5, 26])
 def test_average_ranks_keep_their_names_on_the_page(count: int) -> None:
     ranks = {f"pathpiece_ngram_variant_{index}": 1 + 0.9 * index for index in range(count)}
-    figure = differences.critical_difference_draw(ranks, 3.0, styles(list(ranks)), width=FULL)
+    figure = differences.draw_critical_difference(ranks, 3.0, styles(list(ranks)), width=FULL)
     boxes = [text.get_window_extent() for text in figure.axes[0].texts if "variant" in text.get_text()]
     assert len(boxes) == count
     assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
@@ -224,7 +224,7 @@ def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: 
 
 def test_a_variant_of_one_size_has_a_mark_and_no_line() -> None:
     averages = {("1,024", "bpe"): 5.0, ("2,048", "bpe"): 4.0, ("2,048", "sage"): 4.5}
-    drawn = dots.by_model_draw(averages, ["1,024", "2,048"], ["bpe", "sage", "none"], styles(["bpe", "sage"]), "tokens")
+    drawn = dots.draw_by_model(averages, ["1,024", "2,048"], ["bpe", "sage", "none"], styles(["bpe", "sage"]), "tokens")
     assert [np.size(line.get_xdata()) for line in drawn.axes[0].lines] == [2, 1]
 
 

@@ -7,7 +7,7 @@ import click
 
 from tokbench.commands import outputs
 from tokbench.commands.declaration import command
-from tokbench.commands.inputs import COUNTS as INPUTS_COUNTS
+from tokbench.commands.inputs import COUNTS as COUNT_FILES
 from tokbench.commands.inputs import TEXT, TOKENIZER_FOLDER
 from tokbench.commands.outputs import COUNTS, keys, output_file
 from tokbench.commands.parameters import (
@@ -71,7 +71,7 @@ def count_command(
 @command("merge_counts", "merge the counts of shards", group="stages", place=120)
 @output_file(mark=COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
-@click.argument("parts", nargs=-1, required=True, type=INPUTS_COUNTS)
+@click.argument("parts", nargs=-1, required=True, type=COUNT_FILES)
 def merge_counts_command(output: str, megabytes: int | None, parts: tuple[str, ...]) -> None:
     """Add up the counts in PARTS, separately for each language. All must have the same pre-tokenizer.
 
@@ -89,7 +89,7 @@ def merge_counts_command(output: str, megabytes: int | None, parts: tuple[str, .
 @pretokenization_option("Pre-tokenizer of the counts.", required=True)
 @output_file(mark=outputs.COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
-@click.argument("files", nargs=-1, type=INPUTS_COUNTS, required=True)
+@click.argument("files", nargs=-1, type=COUNT_FILES, required=True)
 def import_counts_command(pretokenization: str, output: str, megabytes: int | None, files: tuple[str, ...]) -> None:
     """Import pre-token counts from FILES: one table (Parquet, or TSV hex<TAB>count), or a file of words and one of
     counts.

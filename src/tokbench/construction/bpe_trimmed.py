@@ -4,7 +4,7 @@ Method of Cognetta et al., "An Analysis of BPE Vocabulary Trimming in Neural Mac
 of tokens instead of a frequency threshold. It is the baseline in "BPE Gets Picky" (2024), table 3: BPE is trained with
 as many extra tokens as Picky BPE removes.
 
-Reference: ``picky_bpe_train`` in :mod:`tokbench.reference.bpe`, with a threshold of 1, for all but the trimming.
+Reference: ``train_picky_bpe`` in :mod:`tokbench.reference.bpe`, with a threshold of 1, for all but the trimming.
 """
 
 from collections.abc import Collection

@@ -14,7 +14,7 @@ Of pairs with equal counts the smallest (left, right) is merged: bytes in the or
 then characters, then merged tokens in order of first creation. The released code merges the pair that was inserted
 first into its table. Published figures can therefore be matched closely, but not to the last token.
 
-Reference: ``picky_bpe_train`` in :mod:`tokbench.reference.bpe`.
+Reference: ``train_picky_bpe`` in :mod:`tokbench.reference.bpe`.
 """
 
 from itertools import pairwise

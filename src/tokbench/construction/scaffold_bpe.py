@@ -6,7 +6,7 @@ is merged further. After a merge, the remaining frequency of a token is compared
 is more frequent, the token becomes a scaffold and enters the queue. It returns to the vocabulary when it reaches the
 head.
 
-Reference: ``scaffold_bpe_train`` in :mod:`tokbench.reference.bpe`.
+Reference: ``train_scaffold_bpe`` in :mod:`tokbench.reference.bpe`.
 """
 
 import heapq

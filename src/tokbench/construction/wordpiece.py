@@ -4,7 +4,7 @@ Schuster and Nakajima, "Japanese and Korean Voice Search" (2012), section 3, cho
 of a unigram model of the text most: count(ab) / (count(a) count(b)). The trainer of Hugging Face ``tokenizers``, which
 built most published WordPiece vocabularies, chooses the most frequent pair instead: BPE on pieces marked ``##``.
 
-Reference: ``wordpiece_train`` in :mod:`tokbench.reference.bpe`.
+Reference: ``train_wordpiece`` in :mod:`tokbench.reference.bpe`.
 """
 
 from typing import Literal

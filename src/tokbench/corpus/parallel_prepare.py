@@ -91,7 +91,7 @@ FILES: Final = 256
 """Number of files, one per first byte of a digest."""
 ROW: Final = np.dtype([("high", ">u8"), ("low", ">u8"), ("number", "<i8")])
 """A digest and the number of its pair."""
-AGAIN_COPIES: Final = 4
+COPIES_OF_SEEN: Final = 4
 """Copies in memory of each row while duplicates are searched: the row, its index and the buffers of the sort."""
 
 
@@ -139,7 +139,7 @@ class DuplicateFilter:
         """Add the digest and number of the next pair; numbers must increase."""
         self._held += digest
         self._held += number.to_bytes(ROW.itemsize - DIGEST, "little")
-        if len(self._held) * AGAIN_COPIES > self._most:
+        if len(self._held) * COPIES_OF_SEEN > self._most:
             self._spill()
 
     def numbers(self) -> Iterator[NDArray[np.int64]]:

@@ -14,7 +14,7 @@ by twenty. The scale is the running mean of squares of Tieleman and Hinton's RMS
 
 Threads share the words, then the tokens. Sums are added in one order, independent of the threads.
 
-Reference: ``byte_prices_ascend`` in :mod:`tokbench.reference.bounds`.
+Reference: ``ascend_byte_prices`` in :mod:`tokbench.reference.bounds`.
 """
 
 import numpy as np

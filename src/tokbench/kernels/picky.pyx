@@ -8,7 +8,7 @@ A removal restores pairs that were merged before, so counts rise as well as fall
 Training terminates: each merge adds occurrences of its result and removes only shorter tokens. So the numbers of
 occurrences, longest tokens first, increase in lexicographic order, and no state of the text repeats.
 
-Reference: ``picky_bpe_train`` in :mod:`tokbench.reference.bpe`.
+Reference: ``train_picky_bpe`` in :mod:`tokbench.reference.bpe`.
 """
 
 import numpy as np

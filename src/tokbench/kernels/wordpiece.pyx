@@ -6,7 +6,7 @@ A merge lowers the counts of its two symbols, which raises the score of every ot
 is a heap that stores the position of each pair, and those pairs are updated at once. They are few, because the best
 pairs join rare symbols. Scores are compared exactly, as fractions in 192 bits.
 
-Reference: ``wordpiece_train`` in :mod:`tokbench.reference.bpe`.
+Reference: ``train_wordpiece`` in :mod:`tokbench.reference.bpe`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t

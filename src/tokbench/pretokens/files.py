@@ -27,7 +27,7 @@ from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.pretokens.count import merge_counts
 from tokbench.pretokens.tables import BATCH, Verification, columns, read_table, read_tsv, scheme_of, write_table
 from tokbench.runtime.memory_limit import RESERVE, resident
-from tokbench.runtime.memory_limit import require as allowance_require
+from tokbench.runtime.memory_limit import require as require_megabytes
 from tokbench.runtime.memory_model import CountProfile, of_languages, require
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
     """
     text = read_whole(Path(words), REMEDY)
     taken = resident() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
-    allowance_require("this list of words", taken, megabytes, "pass a Parquet table, which is read in batches")
+    require_megabytes("this list of words", taken, megabytes, "pass a Parquet table, which is read in batches")
     spelt = text.split(b" ")
     numbers = read_whole(Path(counts), REMEDY).splitlines()
     if len(spelt) != len(numbers):

@@ -1,7 +1,7 @@
 """Lower bounds on the token count of a text: the linear relaxation, its dual ascent, and exchanges of tokens.
 
 - ``ascend``: dual ascent on prices of edges.
-- ``byte_prices_ascend``: dual ascent on prices of bytes only.
+- ``ascend_byte_prices``: dual ascent on prices of bytes only.
 - ``solved``: primal-dual steps on the shares of tokens in the relaxation.
 """
 
@@ -345,13 +345,13 @@ def single(value: float) -> float:
     return float(np.float32(value))
 
 
-def byte_prices_ascend(
+def ascend_byte_prices(
     words: Words, tokens: Sequence[bytes], potentials: Sequence[Sequence[float]], limit: int, steps: int, upper: float
 ) -> tuple[float, list[list[float]]]:
     """Return the best bound after some steps, with the cost of the bytes before each node of each word.
 
     >>> potentials = [[0.5 * place for place in range(7)]]
-    >>> bound, _ = byte_prices_ascend([(b'banana', 1)], [b'an', b'na', b'ana'], potentials, 1, 20, 6)
+    >>> bound, _ = ascend_byte_prices([(b'banana', 1)], [b'an', b'na', b'ana'], potentials, 1, 20, 6)
     >>> round(bound, 2)
     2.76
     """
@@ -362,12 +362,12 @@ def byte_prices_ascend(
     squares = [[1.0] * len(word) for word, _ in words]
     pace = Pace()
     for _ in range(steps):
-        bound, before, held = _byte_prices_evaluate(words, edges, prices, len(tokens), limit)
+        bound, before, held = _evaluate_byte_prices(words, edges, prices, len(tokens), limit)
         if pace.gains(bound):
             kept = before
         elif pace.falls(bound, upper):
             prices, pace.size, moves = _prices(words, kept), pace.size * 0.8, [[0.0] * len(word) for word, _ in words]
-            bound, before, held = _byte_prices_evaluate(words, edges, prices, len(tokens), limit)
+            bound, before, held = _evaluate_byte_prices(words, edges, prices, len(tokens), limit)
         norm = 0.0
         for w, (word, count) in enumerate(words):
             own = 0.0
@@ -397,7 +397,7 @@ def _prices(words: Words, potentials: list[list[float]]) -> list[list[float]]:
     ]
 
 
-def _byte_prices_evaluate(
+def _evaluate_byte_prices(
     words: Words, edges: list[list[Edge]], prices: list[list[float]], kinds: int, limit: int
 ) -> tuple[float, list[list[float]], list[float]]:
     """Return the bound, the cost of the bytes before each node, and the share of each token in the vocabulary."""

@@ -147,12 +147,12 @@ def replace(word: Word, old: tuple[str, ...], new: tuple[str, ...]) -> Word:
     return done
 
 
-def picky_bpe_train(
+def train_picky_bpe(
     words: list[tuple[Word, int]], alphabet: list[str], size: int, threshold: float, *, inclusive: bool = False
 ) -> tuple[list[str], list[Event], dict[str, int]]:
     """Return the present tokens in order of first creation, the events, and the frequencies. "" is never merged.
 
-    >>> tokens, events, _ = picky_bpe_train([(list('abc'), 3)], ['a', 'b', 'c'], 5, 0.6)
+    >>> tokens, events, _ = train_picky_bpe([(list('abc'), 3)], ['a', 'b', 'c'], 5, 0.6)
     >>> tokens
     ['a', 'b', 'c', 'abc']
     >>> events
@@ -200,10 +200,10 @@ def picky_bpe_train(
     return [token for token in [*alphabet, *made] if token in present], events, {t: count[t] for t in present}
 
 
-def scaffold_bpe_train(words: list[tuple[Word, int]], alphabet: list[str], size: int) -> tuple[list[str], list[str]]:
+def train_scaffold_bpe(words: list[tuple[Word, int]], alphabet: list[str], size: int) -> tuple[list[str], list[str]]:
     """Return the tokens beyond the alphabet that are not scaffolds, and the scaffolds, both in order of creation.
 
-    >>> scaffold_bpe_train([(list('abc'), 3), (list('de'), 2)], list('abcde'), 7)
+    >>> train_scaffold_bpe([(list('abc'), 3), (list('de'), 2)], list('abcde'), 7)
     (['abc', 'de'], ['ab'])
     """
     frequency: dict[str, int] = {}
@@ -237,12 +237,12 @@ def scaffold_bpe_train(words: list[tuple[Word, int]], alphabet: list[str], size:
 Piece = tuple[bytes, bool]
 
 
-def wordpiece_train(
+def train_wordpiece(
     words: list[tuple[bytes, int]], ranks: list[int], size: int, min_count: int, max_length: int, objective: str
 ) -> list[Piece]:
     """Return (bytes, inside a pre-token) of every piece, the 512 of the alphabet first.
 
-    >>> wordpiece_train([(b'abab', 2)], list(range(256)), 514, 1, 16, 'frequency')[512:]
+    >>> train_wordpiece([(b'abab', 2)], list(range(256)), 514, 1, 16, 'frequency')[512:]
     [(b'ab', False), (b'ab', True)]
     """
     pieces = [(bytes([byte]), inside) for inside in (False, True) for byte in range(256)]

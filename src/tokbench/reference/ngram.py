@@ -5,7 +5,7 @@
 - ``bits``: token n-gram models with interpolated modified Kneser-Ney smoothing. Chen and Goodman, "An Empirical Study
   of Smoothing Techniques for Language Modeling" (1998), section 3.
 - ``count``: pre-token counts in limited memory, by sorted runs merged by bytes and sorted again by count.
-- ``count_count``: pre-token counts by dictionary, in canonical order: count descending, bytes ascending.
+- ``count_all``: pre-token counts by dictionary, in canonical order: count descending, bytes ascending.
 """
 
 import heapq
@@ -140,7 +140,7 @@ Pair = tuple[bytes, int]
 
 
 def count(documents: Iterable[bytes], pattern: str | None, most: int) -> list[Pair]:
-    """Return the pairs of :func:`count_count`, with at most ``most`` pairs per table or sort."""
+    """Return the pairs of :func:`count_all`, with at most ``most`` pairs per table or sort."""
     cut = (text[start:end] for text in documents for start, end in pairwise(segmentation.boundaries(pattern, text)))
     return merged(spilled(((pretoken, 1) for pretoken in cut), most), most)
 
@@ -173,10 +173,10 @@ def merged(runs: Iterable[list[Pair]], most: int) -> list[Pair]:
     return list(heapq.merge(*by_count, key=order))
 
 
-def count_count(documents: Iterable[bytes], pattern: str | Sequence[str] | None) -> list[tuple[bytes, int]]:
+def count_all(documents: Iterable[bytes], pattern: str | Sequence[str] | None) -> list[tuple[bytes, int]]:
     """Return the pre-tokens with their counts: count descending, then bytes.
 
-    >>> count_count([b'sea sea shell'], ' ?[^ ]+')
+    >>> count_all([b'sea sea shell'], ' ?[^ ]+')
     [(b' sea', 1), (b' shell', 1), (b'sea', 1)]
     """
     counts = Counter(

@@ -106,7 +106,7 @@ def _by_model(look_order: list[str]) -> Drawing:
         f"Figure 6 of {PAPER}: average accuracy at a vocabulary of 40,960 with models of three sizes, as printed in "
         "table 14. Two variants have no model of 2.4B."
     )
-    draw = partial(dots.by_model_draw, values, models, present, styles(look_order), "average accuracy (%)")
+    draw = partial(dots.draw_by_model, values, models, present, styles(look_order), "average accuracy (%)")
     return Drawing("figure-6-model-size", caption, draw)
 
 

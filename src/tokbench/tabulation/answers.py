@@ -13,7 +13,7 @@ from tokbench.io.text_files import first_line
 from tokbench.tabulation.columns import ACCURACY as NEEDED
 from tokbench.tabulation.columns import CORRECT, DOCUMENT, GROUP, MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
 from tokbench.tabulation.reading import AGAIN, require_key, to_frame
-from tokbench.tabulation.reading import HEAD as READING_HEAD
+from tokbench.tabulation.reading import HEAD as LONG_FORMAT_HEAD
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 Row = tuple[Any, ...]
@@ -27,7 +27,7 @@ class Result(NamedTuple):
     path: Path
 
 
-ANSWERS_AGAIN = "make it again"
+HINT = "make it again"
 HEAD = (MODEL, VARIANT, SIZE, SUITE)
 KEYS = tuple(column.name for column in HEAD)
 
@@ -45,10 +45,10 @@ class Results:
     def __iter__(self) -> Iterator[Result]:
         """Yield one result per file, in the order of ``paths``."""
         for path in map(Path, self.paths):
-            whole = read_result(path, ANSWERS_AGAIN, lenient=True)
+            whole = read_result(path, HINT, lenient=True)
             missing = [key for key in (*KEYS, "tasks", "texts") if key not in whole]
             if missing:
-                raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {ANSWERS_AGAIN}")
+                raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {HINT}")
             yield Result({key: whole[key] for key in KEYS}, whole, path)
 
 
@@ -70,11 +70,9 @@ def table_of_results(
         try:
             frames.append(pl.DataFrame(rows(result), schema=schema, orient="row"))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-            raise TokbenchError(f"{result.path}: not a readable result ({error!a:.80}); {ANSWERS_AGAIN}") from None
+            raise TokbenchError(f"{result.path}: not a readable result ({error!a:.80}); {HINT}") from None
         except pl.exceptions.PolarsError as error:
-            raise TokbenchError(
-                f"{result.path}: not a readable result ({first_line(error)}); {ANSWERS_AGAIN}"
-            ) from None
+            raise TokbenchError(f"{result.path}: not a readable result ({first_line(error)}); {HINT}") from None
     return pl.concat(frames)
 
 
@@ -268,7 +266,7 @@ def accuracy_table(results: Iterable[Path | str]) -> pl.DataFrame:
     frames = [to_frame([], ACCURACY.schema, "")]
     for path in results:
         result = read_result(path, AGAIN, lenient=True)
-        head = [require_key(result, key, path) for key in READING_HEAD]
+        head = [require_key(result, key, path) for key in LONG_FORMAT_HEAD]
         rows = []
         for name, task in require_key(result, "tasks", path, kind=dict).items():
             keys = ("accuracy", "random_baseline", "n", "accuracy_stderr", "num_fewshot", "straddling")

@@ -18,7 +18,7 @@ REASON = Column("reason", pl.String, "reason why a value is missing or incomplet
 
 CORPUS = Column("corpus", pl.String, "text or gold data that was measured; “all resources” for means over gold data")
 LANGUAGE = Column("language", pl.String, "language of the text; empty for all languages")
-COLUMNS_METRIC = Column("metric", pl.String, "name of the metric")
+METRIC = Column("metric", pl.String, "name of the metric")
 DEFINITION = Column(
     "definition", pl.String, "exact definition of the metric: words counted, denominator, variant of the formula"
 )
@@ -46,7 +46,7 @@ INTRINSIC = (
     SIZE,
     CORPUS,
     LANGUAGE,
-    COLUMNS_METRIC,
+    METRIC,
     DEFINITION,
     Column("value", pl.Float64, "measured value, in the unit of its definition"),
     Column("n", pl.Int64, "number of items that the value is computed from"),
@@ -316,13 +316,13 @@ TOKENIZERS = Column(
     "tokenizers", pl.String,
     "variant of a joint vocabulary, or the variants of source and target joined by “ + ”",
 )  # fmt: skip
-METRIC = Column("metric", pl.String, "BLEU, chrF or COMET")
+TRANSLATION_METRIC = Column("metric", pl.String, "BLEU, chrF or COMET")
 SYSTEM = (PARALLEL, SOURCE, TARGET, TEST, MODEL, SIZE)
 """Columns that identify a group of translations that are compared."""
 SENTENCES = (
     *SYSTEM,
     TOKENIZERS,
-    METRIC,
+    TRANSLATION_METRIC,
     Column("pair", pl.Int64, "number of the pair in the test's source file"),
     Column("value", pl.Float64, "score of the sentence; BLEU with effective order"),
     Column(

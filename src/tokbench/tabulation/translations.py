@@ -9,7 +9,7 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import reject_altered
 from tokbench.io.json import read_json, read_result
-from tokbench.tabulation.columns import METRIC, PARALLEL, SENTENCES, SYSTEM, TOKENIZERS
+from tokbench.tabulation.columns import PARALLEL, SENTENCES, SYSTEM, TOKENIZERS, TRANSLATION_METRIC
 from tokbench.tabulation.reading import size_of
 from tokbench.tabulation.table import Column, Print, TidyTable
 
@@ -93,7 +93,7 @@ TRANSLATION_SCORES = TidyTable(
     (
         *SYSTEM,
         TOKENIZERS,
-        METRIC,
+        TRANSLATION_METRIC,
         Column("value", pl.Float64, "score of the complete test", decimals=2, heading="score"),
         Column("low", pl.Float64, "lower end of a 95 % interval (bootstrap over sentences)", decimals=2),
         Column("high", pl.Float64, "upper end of this interval", decimals=2),

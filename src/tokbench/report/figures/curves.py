@@ -84,7 +84,7 @@ def _running_mean(values: np.ndarray, window: int) -> np.ndarray:
 Line = Sequence[tuple[int, float]]
 
 
-def convergence_draw(
+def draw_convergence(
     measures: Mapping[str, Mapping[tuple[str, int], Line]],
     order: Sequence[str],
     styles: Mapping[str, Style],
@@ -137,7 +137,7 @@ Panel = tuple[int, int]
 """Bytes of training text, and vocabulary size."""
 
 
-def ngram_bits_draw(
+def draw_ngram_bits(
     values: Mapping[Panel, Mapping[str, Mapping[int, float]]],
     order: Sequence[str],
     styles: Mapping[str, Style],

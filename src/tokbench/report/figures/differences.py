@@ -171,7 +171,7 @@ _NUMBER = 0.2
 """Width of a number of the scale, in inches."""
 
 
-def critical_difference_draw(
+def draw_critical_difference(
     ranks: Mapping[str, float],
     critical: float,
     styles: Mapping[str, Style],
@@ -282,7 +282,7 @@ _COLOURS = colormaps["cividis"]
 """Perceptually uniform colours for all kinds of colour vision (Nuñez, Anderton and Renslow 2018)."""
 
 
-def p_values_draw(
+def draw_p_values(
     p_values: Mapping[tuple[str, str], float | None], order: Sequence[str], *, width: float = FULL
 ) -> Figure:
     """Draw one cell per pair: the p-value that the column's variant, ranked higher, is better than the row's.

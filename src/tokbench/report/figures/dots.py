@@ -111,7 +111,7 @@ def _mark_baseline(axes: Axes, baseline: tuple[str, float], values: Sequence[flo
         axes.set_title(f"{name} {place:.3g}, off to the {side}", loc=side, fontsize=7, color=GREY, pad=3)
 
 
-def by_language_draw(
+def draw_by_language(
     values: Mapping[tuple[str, str], float],
     languages: Sequence[str],
     order: Sequence[str],
@@ -164,7 +164,7 @@ def by_language_draw(
 _LINE = 0.115
 
 
-def by_model_draw(
+def draw_by_model(
     averages: Mapping[tuple[str, str], float],
     models: Sequence[str],
     order: Sequence[str],

@@ -79,7 +79,7 @@ _PANEL = 1.3
 """Least width of a panel, in inches."""
 
 
-def profile_draw(
+def draw_profile(
     shares: Mapping[str, Sequence[float]],
     classes: Sequence[str],
     order: Sequence[str],

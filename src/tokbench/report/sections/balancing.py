@@ -57,7 +57,7 @@ def balancing(
     known = sorted({language for _, language in values})
     change = f"{FERTILITY}, balanced minus not balanced"
     draw = partial(
-        dots.by_language_draw, values, known, order, styles([*content.variants, *order], content.highlight), change
+        dots.draw_by_language, values, known, order, styles([*content.variants, *order], content.highlight), change
     )
     named = listed([f"{one} minus {other} at {sizes[one]:,}" for one, other in pairs if one in sizes])
     caption = (

@@ -62,7 +62,7 @@ def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Dra
         order: variants by rank, the best first.
     """
     values, holm = p_values(part)
-    return Drawing(name, caption, partial(differences.p_values_draw, values, order), says=told_apart(values, holm))
+    return Drawing(name, caption, partial(differences.draw_p_values, values, order), says=told_apart(values, holm))
 
 
 def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Table:
@@ -192,7 +192,7 @@ def average_ranks(
             caption += f"{told} Ranks and the critical difference are over all variants."
         caption += without_rank(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
         drawn = {variant: ranks[variant] for variant in drawn_of(order, baselines)}
-        draw = partial(differences.critical_difference_draw, drawn, first["critical_difference"], look, of=len(ranks))
+        draw = partial(differences.draw_critical_difference, drawn, first["critical_difference"], look, of=len(ranks))
         finding = within_reach(ranks, first["critical_difference"])
         if spread(ranks) > first["critical_difference"]:
             exhibits.append(Drawing(name, caption, draw, says=finding))

@@ -372,7 +372,7 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[1] in shown}
     draw = partial(
-        dots.by_model_draw,
+        dots.draw_by_model,
         values,
         models,
         content.variants,

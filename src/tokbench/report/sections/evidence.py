@@ -80,7 +80,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             content.labelled(styles([*content.variants, *order], content.highlight)),
             [*map(content.label, order)],
         )
-        draw = partial(dots.by_model_draw, values, names, labels, looks, "tokens, thousands")
+        draw = partial(dots.draw_by_model, values, names, labels, looks, "tokens, thousands")
         caption = (
             f"Tokens of the evaluation split of {corpus} by vocabulary size; fewer are better."
             f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
@@ -272,7 +272,7 @@ def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: in
         content.labelled(styles([*content.variants, *order], content.highlight)),
         [*map(content.label, order)],
     )
-    draw = partial(dots.by_language_draw, values, languages, labels, looks, label)
+    draw = partial(dots.draw_by_language, values, languages, labels, looks, label)
     source = NumberSource([path_of(INTRINSIC)], [TEXT])
     return Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says)
 

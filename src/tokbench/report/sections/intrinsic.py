@@ -75,7 +75,7 @@ def _distribution(content: ReportContent, here: pl.DataFrame, metric: str, corpu
     shares = {variant: values[: len(names)] for variant, values in shares.items()}
     baseline = next((one for one in content.baselines if one in shares), "")
     draw = partial(
-        venn.profile_draw,
+        venn.draw_profile,
         shares,
         names,
         order,

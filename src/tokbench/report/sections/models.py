@@ -52,7 +52,7 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
     measures = {title: lines for title, lines in measures.items() if lines}
     if not measures:
         return None
-    draw = partial(curves.convergence_draw, measures, content.variants, styles(content.variants, content.highlight))
+    draw = partial(curves.draw_convergence, measures, content.variants, styles(content.variants, content.highlight))
     caption = CONVERGENCE.prints[0].caption.format(model=model, suite=suite) + content.left_out(order)
     title, lines = next(iter(measures.items()))
     last = content.alike({key: line[-1][1] for key, line in lines.items()})

@@ -62,7 +62,7 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             order = sorted(place, key=lambda one: (place[one], one))
             drawn = {variant: place[variant] for variant in content.drawn(order)}
             draw = partial(
-                differences.critical_difference_draw,
+                differences.draw_critical_difference,
                 drawn,
                 here["critical_difference"][0],
                 styles([*content.variants, *place], content.highlight),
@@ -110,7 +110,7 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
         f"Bits per byte of token n-gram models by order, on the evaluation split of {corpus}, relative to the lowest "
         f"variant. One panel for each vocabulary size and number of training bytes. {CANNOT}"
     )
-    draw = partial(curves.ngram_bits_draw, values, order, styles([*content.variants, *order], content.highlight))
+    draw = partial(curves.draw_ngram_bits, values, order, styles([*content.variants, *order], content.highlight))
     source = source_of(NGRAM_BITS, corpus=corpus)
     last = part.filter(**_last(part))
     lossy = Elsewhere(content).lossy

@@ -226,7 +226,7 @@ CORRELATIONS = TidyTable(
         columns.SUITE,
         columns.CORPUS,
         columns.LANGUAGE,
-        columns.COLUMNS_METRIC,
+        columns.METRIC,
         columns.DEFINITION,
         *_correlation("tokenizers"),
     ),

@@ -9,7 +9,7 @@ from tokbench.metric import Direction, direction
 from tokbench.statistics.accuracies.correlation import SMALLER
 from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NOT_TESTED, WORSE
 from tokbench.statistics.undersized import NOMINAL, smaller_than_asked
-from tokbench.tabulation.columns import COLUMNS_METRIC, CORPUS, DEFINITION, MODEL, REASON, SUITE
+from tokbench.tabulation.columns import CORPUS, DEFINITION, METRIC, MODEL, REASON, SUITE
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 Row = tuple[Any, ...]
@@ -114,7 +114,7 @@ MEASURES = TidyTable(
         MODEL,
         SUITE,
         CORPUS,
-        COLUMNS_METRIC,
+        METRIC,
         DEFINITION,
         Column("end", pl.String, "claimed better end: highest or lowest", "", "better"),
         Column("pairs", pl.Int64, "pairs of tokenizers at one size with the measure whose language models differ "

@@ -20,7 +20,7 @@ from tokbench.statistics.significance.distributions import chi_squared_tail
 from tokbench.statistics.significance.eligibility import why_untested
 from tokbench.statistics.significance.student import two_sided
 from tokbench.statistics.significance.wilcoxon import holm
-from tokbench.tabulation.columns import METRIC, SYSTEM, A, B
+from tokbench.tabulation.columns import SYSTEM, TRANSLATION_METRIC, A, B
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 RESAMPLES = 1000
@@ -196,7 +196,7 @@ TRANSLATION_COMPARISONS = TidyTable(
     "two tokenizers of one translation model on a test by a metric",
     (
         *SYSTEM,
-        METRIC,
+        TRANSLATION_METRIC,
         A,
         B,
         Column("score_a", pl.Float64, "score of a", decimals=2, heading="a’s"),
