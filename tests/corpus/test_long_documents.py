@@ -22,6 +22,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.corpus import long_documents
 from tokbench.corpus.documents import RESTS, ContinuationPiece, Document, read_documents, read_shard
 from tokbench.corpus.formats import jsonl
+from tokbench.corpus.formats.arrow import ArrowSource
 from tokbench.corpus.formats.jsonl import JsonLinesSource
 from tokbench.corpus.formats.parquet import ParquetSource
 from tokbench.corpus.formats.text import TextSource
@@ -134,6 +135,11 @@ def source_of(kind: str, rows: Sequence[bytes], documents: str, folder: Path, en
         text = "".join(json.dumps(line, ensure_ascii=number % 2 == 0) + "\n" for number, line in enumerate(lines))
         path.write_bytes(PACKED[ending](text.encode("utf-8", "surrogatepass")))
         return JsonLinesSource(type="jsonl", path=[str(path)], documents=documents)  # type: ignore[arg-type]
+    if kind == "arrow":
+        table = pa.table({"text": pa.array(rows, pa.binary_view())})
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table, 2)
+        return ArrowSource(type="arrow", path=[str(path)], documents=documents)  # type: ignore[arg-type]
     pq.write_table(pa.table({"text": pa.array(rows, pa.binary())}), path, row_group_size=2)
     return ParquetSource(type="parquet", path=[str(path)], documents=documents)  # type: ignore[arg-type]
 
@@ -157,11 +163,11 @@ def whole(documents: Iterable[Document], longest: int) -> list[tuple[str, bytes]
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of files and of strings of a size for tests."""
     monkeypatch.setattr(long_documents, "PART", 7)
-    monkeypatch.setattr("tokbench.corpus.read.PART", 7)
+    monkeypatch.setattr("tokbench.corpus.splitting.PART", 7)
     monkeypatch.setattr(jsonl, "PIECE", 8)
 
 
-KINDS = [("text", ""), ("text", ".gz"), ("jsonl", ""), ("jsonl", ".gz"), ("parquet", "")]
+KINDS = [("text", ""), ("text", ".gz"), ("jsonl", ""), ("jsonl", ".gz"), ("parquet", ""), ("arrow", "")]
 
 
 @pytest.mark.usefixtures("small")

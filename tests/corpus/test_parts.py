@@ -22,6 +22,7 @@ from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import read_findings, read_shard, write_findings
 from tokbench.corpus.duplicates import DIGEST
+from tokbench.corpus.formats.arrow import ArrowSource
 from tokbench.corpus.formats.jsonl import JsonLinesSource
 from tokbench.corpus.formats.parquet import ParquetSource
 from tokbench.corpus.formats.text import TextSource
@@ -129,14 +130,21 @@ def written(kind: str, files: Sequence[Sequence[tuple[str, str]]], folder: Path,
         elif kind == "jsonl":
             write_json_lines(path, [{"text": text, "language": tag} for tag, text in rows])
         else:
-            table = {"text": pa.array(texts, pa.string()), "language": pa.array(tags, pa.string())}
-            pq.write_table(pa.table(table), path, row_group_size=2)
+            table = pa.table({"text": pa.array(texts, pa.string()), "language": pa.array(tags, pa.string())})
+            if kind == "parquet":
+                pq.write_table(table, path, row_group_size=2)
+            else:
+                new = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+                with new(path, table.schema) as writer:
+                    writer.write_table(table, 2)
     if kind == "text":
         return TextSource(type="text", path=paths, documents="paragraph", **options)
     if kind == "jsonl":
         tagged = {f"x{place}": paths[place : place + 2] for place in range(0, len(paths), 2)}
         return JsonLinesSource(type="jsonl", path=tagged if options.pop("tagged") else paths, **options)
-    return ParquetSource(type="parquet", path=paths, language_field="language", documents="line", **options)
+    rows = ParquetSource if kind == "parquet" else ArrowSource
+    name = "parquet" if kind == "parquet" else "arrow"
+    return rows(type=name, path=paths, language_field="language", documents="line", **options)  # type: ignore[arg-type]
 
 
 def texts_in(folder: Path) -> dict[str, bytes]:
@@ -149,12 +157,12 @@ def texts_in(folder: Path) -> dict[str, bytes]:
 @given(data=st.data())
 def test_parts_give_the_same_bytes_as_one_job(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("corpus")
-    kind = data.draw(st.sampled_from(["text", "jsonl", "parquet"]))
+    kind = data.draw(st.sampled_from(["text", "jsonl", "parquet", "arrow", "stream"]))
     files = data.draw(FILES)
     files[-1] += SOME if data.draw(st.booleans()) else []
     options = data.draw(LIMITS) | ({"tagged": data.draw(st.booleans())} if kind == "jsonl" else {})
     source = written(kind, files, folder, **options)
-    parts = data.draw(st.integers(1, len(files) if kind != "parquet" else 9))
+    parts = data.draw(st.integers(1, len(files) if kind in ("text", "jsonl") else 9))
     about = data.draw(st.sampled_from(SHARES)), data.draw(st.integers(0, 3)), data.draw(st.integers(1, 4))
     allowed = data.draw(st.sampled_from([UNBOUND, MemoryLimit(60, 50_000_000)]))
     longest = data.draw(st.sampled_from([None, 2, 40]))
@@ -354,7 +362,7 @@ def test_shards_are_copied_where_they_cannot_be_linked(
     assert in_parts(lines, SHARES[2], 0, 2, 2, tmp_path / "copied") == linked
 
 
-@pytest.mark.parametrize(("kind", "told"), [("text", True), ("jsonl", True), ("parquet", False)])
+@pytest.mark.parametrize(("kind", "told"), [("text", True), ("jsonl", True), ("parquet", False), ("arrow", False)])
 def test_more_parts_than_files(kind: str, told: bool, experiment: dict[str, Any], tmp_path: Path) -> None:
     source = written(kind, [[("en", "a\n")] * 9] * 3, tmp_path, **({"tagged": False} if kind == "jsonl" else {}))
     experiment["corpora"] = {"pydoc": {"source": source.model_dump(), "parts": 4}}

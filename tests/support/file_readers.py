@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +29,7 @@ from tokbench.candidates.scored_text import read_scores
 from tokbench.commands.encoding import decoded
 from tokbench.config.load import read as read_configuration
 from tokbench.corpus.documents import Document, read_shard
+from tokbench.corpus.formats.arrow import ArrowSource
 from tokbench.corpus.formats.jsonl import JsonLinesSource
 from tokbench.corpus.formats.parquet import ParquetSource
 from tokbench.corpus.formats.text import TextSource
@@ -109,7 +111,7 @@ ANY = {"encoding": "bytes"}
 
 
 def _source(name: str, kind: type[Any], **options: Any) -> Callable[[Path], object]:
-    tag = {TextSource: "text", JsonLinesSource: "jsonl", ParquetSource: "parquet"}[kind]
+    tag = {TextSource: "text", JsonLinesSource: "jsonl", ParquetSource: "parquet", ArrowSource: "arrow"}[kind]
     return lambda folder: list(read_source(kind(type=tag, path=[str(folder / name)], **options)))
 
 
@@ -176,6 +178,14 @@ def _written_part(folder: Path) -> list[bytes]:
         paths = shard_paths(Path(made), "tokenizer", 2)
         write_partitions([folder / "queue.parquet"], range(2), read_totals(folder), paths, UNBOUND)
         return [path.read_bytes() for path in paths]
+
+
+def _foreign_arrow(form: str, folder: Path) -> None:
+    table = pa.table({"n": [1, 2, 3, 4], "text": ["a cat", "", "a hat", "a"], "tag": ["en", None, "de", "en"]})
+    if form == "dictionary":
+        table = table.set_column(1, "text", table["text"].dictionary_encode())
+    with (pa.ipc.new_stream if form == "stream" else pa.ipc.new_file)(folder / "rows.arrow", table.schema) as writer:
+        writer.write_table(table, 2)
 
 
 def _foreign_parquet(folder: Path) -> None:
@@ -372,6 +382,12 @@ READERS: dict[str, Reader] = {
     "Parquet": Reader(
         "rows.parquet", _foreign_parquet, _source("rows.parquet", ParquetSource, language_field="tag", documents="line")
     ),
+    **{
+        f"Arrow {form}": Reader(
+            "rows.arrow", partial(_foreign_arrow, form), _source("rows.arrow", ArrowSource, language_field="tag")
+        )
+        for form in ("file", "stream", "dictionary")
+    },
     **{
         f"part of a corpus, {name}": Reader(name, _part, _written_part)
         for name in ("sizes.parquet", "0000.parquet", "shards.parquet", "queue.parquet")

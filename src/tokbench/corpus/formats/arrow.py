@@ -6,11 +6,12 @@ The forms are those of the specification, https://arrow.apache.org/docs/format/C
 """
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from tokbench.corpus.columns import FieldColumns
 from tokbench.corpus.formats import corpus_format
@@ -27,6 +28,8 @@ FILE = b"ARROW1"
 """First bytes of the file form."""
 STREAM = b"\xff\xff\xff\xff"
 """First bytes of the stream form: the mark of a message, before its length."""
+END = STREAM + bytes(4)
+"""Last bytes of the stream form: a message without length."""
 SCHEMA_MESSAGE = slice(4, 8)
 """Bytes of the length of a stream's first message."""
 LARGEST_SCHEMA = 1 << 24
@@ -66,9 +69,9 @@ def columns_in(path: Path) -> list[str]:
     import pyarrow as pa
 
     try:
-        with pa.OSFile(str(path)) as file, _opened(file) as reader:
-            names: list[str] = reader.schema.names
-    except (OSError, pa.ArrowException, UnicodeEncodeError):
+        with path.open("rb") as file:
+            names: list[str] = _opened(file).schema.names
+    except (OSError, pa.ArrowException):
         return []
     return names
 
@@ -92,31 +95,45 @@ def read_arrow(path: Path, fields: RowFields, source: ArrowSource, reading: Read
     import pyarrow as pa
 
     try:
-        with pa.OSFile(str(path)) as file:
+        with path.open("rb") as file:
             if compression := compression_of(file.read(HEAD)):
                 raise TokbenchError(f"{path}: Arrow that is compressed by {compression}; decompress it")
-            file.seek(0)
-            with _opened(file) as whole:
-                columns = FieldColumns(path, whole.schema, fields)
-                chosen = [whole.schema.names.index(name) for name in columns.names]
-            file.seek(0)
-            with _opened(file, pa.ipc.IpcReadOptions(included_fields=chosen, use_threads=False)) as reader:
-                batches = _batches(file, reader, reading.span)
-                yield from chain.from_iterable(_rows(batch, place, columns, reading) for batch, place in batches)
+            columns = FieldColumns(path, _opened(file).schema, fields)
+            batches = _batches(file, columns, reading.span)
+            yield from chain.from_iterable(_rows(batch, place, columns, reading) for batch, place in batches)
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
         raise TokbenchError(f"{path}: not readable as Arrow ({first_line(error)}); {REMEDY_OF_FILE}") from None
 
 
-def _opened(file: Any, options: Any = None) -> Any:
-    """Return a reader of the file form or of the stream form of an open file, from its beginning."""
+def _opened(file: BinaryIO, columns: Sequence[str] = ()) -> Any:
+    """Return a reader of the file form or of the stream form.
+
+    Args:
+        file: the file, which Python opened: Arrow would change ``~`` in its path.
+        columns: names of the columns to read (default: all).
+
+    Raises:
+        ValueError: the file is empty, cut off, or in neither form.
+    """
     import pyarrow as pa
 
-    is_file = file.read(len(FILE)) == FILE
     file.seek(0)
-    return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file, options=options)
+    is_file = file.read(len(FILE)) == FILE
+    if not is_file:  # The file form ends with a mark, too, which Arrow checks.
+        file.seek(-len(END), os.SEEK_END)
+        if file.read() != END:
+            raise ValueError("the stream ends before its end is marked")
+    file.seek(0)
+    source, options = pa.PythonFile(file, "r"), pa.ipc.IpcReadOptions(use_threads=False)
+    open_reader = pa.ipc.open_file if is_file else pa.ipc.open_stream
+    if columns:
+        names = open_reader(source, options=options).schema.names
+        options.included_fields = [names.index(name) for name in columns]
+        file.seek(0)
+    return open_reader(source, options=options)
 
 
-def _batches(file: Any, reader: Any, span: ReadSpan) -> Iterator[tuple["pa.RecordBatch", str]]:
+def _batches(file: BinaryIO, columns: FieldColumns, span: ReadSpan) -> Iterator[tuple["pa.RecordBatch", str]]:
     """Yield the record batches within a range of a file, each with its place in messages.
 
     A batch belongs to the range in which it begins, so consecutive ranges neither overlap nor skip a batch. In the file
@@ -124,6 +141,7 @@ def _batches(file: Any, reader: Any, span: ReadSpan) -> Iterator[tuple["pa.Recor
     """
     import pyarrow as pa
 
+    reader = _opened(file, columns.names)
     place = "record batch {}, row"
     if isinstance(reader, pa.ipc.RecordBatchFileReader):
         batches = reader.num_record_batches
@@ -131,7 +149,7 @@ def _batches(file: Any, reader: Any, span: ReadSpan) -> Iterator[tuple["pa.Recor
             if span.begin <= Fraction(number, batches) < span.end:
                 yield reader.get_batch(number), place.format(number + 1)
         return
-    size, begin = file.size(), file.tell()
+    size, begin = os.fstat(file.fileno()).st_size, file.tell()
     for number, batch in enumerate(reader, 1):
         if span.begin <= Fraction(begin, size) < span.end:
             yield batch, place.format(number)
