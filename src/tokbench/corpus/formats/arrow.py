@@ -159,8 +159,9 @@ def _batches(file: BinaryIO, columns: FieldColumns, span: ReadSpan) -> Iterator[
 def _rows(batch: "pa.RecordBatch", place: str, columns: FieldColumns, reading: Reading) -> Iterator[Row]:
     """Yield the rows of a batch, from slices of about 1 MiB."""
     batch.validate()
-    rows = max(1, min(ROWS, PIECE * batch.num_rows // max(1, batch.nbytes)))
     checked = {field: _checked(columns.column(batch, field)) for field in columns.fields}
+    size = sum(column.nbytes for column in checked.values())
+    rows = max(1, min(ROWS, PIECE * batch.num_rows // max(1, size)))
     numbers = count(1)
     for start in range(0, batch.num_rows, rows):
         pieces = {field: column.slice(start, rows) for field, column in checked.items()}
