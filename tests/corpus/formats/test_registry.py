@@ -72,7 +72,6 @@ def test_wrong_declaration_of_a_format_is_an_error(options: dict[str, Any], mist
 
 
 def test_reader_with_other_parameters_is_an_error() -> None:
-    with pytest.raises(
-        TokbenchError, match=r"corpus format 'piped': .* is called as \(path, fields, source, reading\)"
-    ):
+    call = r"corpus format 'piped': .* is called as \(path, fields, source, reading\)"
+    with pytest.raises(TokbenchError, match=call):
         corpus_format("piped", label="Piped", endings=(".piped",), options=PipedSource)(lambda path: iter(()))
