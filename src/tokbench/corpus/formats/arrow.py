@@ -5,6 +5,7 @@ A file is divided between its record batches. The files have no checksums, so ev
 The forms are those of the specification, https://arrow.apache.org/docs/format/Columnar.html.
 """
 
+import io
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -49,6 +50,14 @@ class ArrowSource(RecordSource):
     type: Literal["arrow"]
 
 
+class _File(io.BufferedReader):
+    """A file that is never asked for more bytes than it has, however many a damaged length in it claims."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = max(0, os.fstat(self.fileno()).st_size - self.tell())
+        return super().read(left if size is None or size < 0 else min(size, left))
+
+
 def is_arrow(head: bytes) -> bool:
     """Return whether the first bytes of a file are those of an Arrow IPC file or stream."""
     length = int.from_bytes(head[SCHEMA_MESSAGE], "little")
@@ -69,7 +78,7 @@ def columns_in(path: Path) -> list[str]:
     import pyarrow as pa
 
     try:
-        with path.open("rb") as file:
+        with _File(io.FileIO(path)) as file:
             names: list[str] = _opened(file).schema.names
     except (OSError, pa.ArrowException):
         return []
@@ -95,7 +104,7 @@ def read_arrow(path: Path, fields: RowFields, source: ArrowSource, reading: Read
     import pyarrow as pa
 
     try:
-        with path.open("rb") as file:
+        with _File(io.FileIO(path)) as file:
             if compression := compression_of(file.read(HEAD)):
                 raise TokbenchError(f"{path}: Arrow that is compressed by {compression}; decompress it")
             columns = FieldColumns(path, _opened(file).schema, fields)
