@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.corpus.reading import Reading, Row, RowFields
 from tokbench.errors import TokbenchError, check_once, listed
 from tokbench.io.parquet import column_of, is_text, raw, steps_of, type_of, views
+from tokbench.runtime.memory_limit import DocumentLimit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,21 +61,23 @@ class FieldColumns:
         Raises:
             TokbenchError: a text is longer than ``reading.largest``.
         """
-        languages: Iterable[bytes | None] = raw(columns[self._language]) if self._language else repeat(None)
         texts = zip(*(_cells(columns[field], reading.longest) for field in self._texts), strict=True)
-        return map(partial(_row, f"{self._path}: {place} ", reading), languages, texts, numbers)
+        tags = map(_tag, raw(columns[self._language])) if self._language else repeat("")
+        own = map(str, islice(numbers, len(columns[self._texts[0]])))
+        rows = map(Row, map(f"{self._path}: {place} ".__add__, own), tags, texts)
+        return rows if reading.largest is None else map(partial(_checked, reading.largest), rows)
 
 
 def _cells(column: Any, longest: int | None) -> Iterable[bytes | memoryview | None]:
     return raw(column) if longest is None or column.nbytes <= longest else views(column)
 
 
-def _row(
-    start: str, reading: Reading, language: bytes | None, texts: tuple[bytes | memoryview | None, ...], number: int
-) -> Row:
-    """Return a row. A language that is not UTF-8 gets characters that cannot be printed, so that it is no tag."""
-    place = f"{start}{number}"
-    if reading.largest is not None:
-        for text in texts:
-            reading.largest.check(place, len(text or b""))
-    return Row(place, (language or b"").decode("utf-8", "surrogateescape"), texts)
+def _tag(language: bytes | None) -> str:
+    """Return a language tag. One that is not UTF-8 gets characters that cannot be printed, so that it is no tag."""
+    return language.decode("utf-8", "surrogateescape") if language else ""
+
+
+def _checked(largest: DocumentLimit, row: Row) -> Row:
+    for text in row.texts:
+        largest.check(row.place, len(text or b""))
+    return row

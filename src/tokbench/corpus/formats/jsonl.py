@@ -4,6 +4,7 @@ import io
 import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -138,9 +139,10 @@ class JsonFields:
     """
 
     def __init__(self, fields: Sequence[str]) -> None:
-        self._fields = [(field, [step.encode() for step in field.split(".")]) for field in fields]
-        names = ((field.encode(), steps[0]) for field, steps in self._fields)
-        self._names = tuple(dict.fromkeys(name for pair in names for name in pair))
+        paths = {field.encode(): field.encode().split(b".") for field in fields}
+        self._names = tuple(dict.fromkeys(name for field, path in paths.items() for name in (field, path[0])))
+        places = (self._names.index(field.encode()) for field in fields)
+        self._paths = [(place, paths[self._names[place]]) for place in places]
 
     def find(self, line: bytes) -> list[Place | None] | None:
         """Return start and end of each field's value, or None for a missing field; None if the line is not an object.
@@ -153,19 +155,19 @@ class JsonFields:
         members = find_fields(line, start, self._names)
         if members is None:
             return None
-        found = dict(zip(self._names, members, strict=True))
-        return [self._place(line, found, field, steps) for field, steps in self._fields]
+        return [self._place(line, members, place, path) for place, path in self._paths]
 
     def _place(
-        self, line: bytes, found: dict[bytes, tuple[int, int, int]], field: str, steps: Sequence[bytes]
+        self, line: bytes, members: list[tuple[int, int, int]], place: int, path: Sequence[bytes]
     ) -> Place | None:
-        whole = field.encode()
-        path = [whole] if found[whole][0] else steps
-        place = _once(path[0], found[path[0]])
+        """Return the place of a field: of the key with its whole name, or at the end of its path."""
+        if members[place][0] or len(path) == 1:
+            return _once(self._names[place], members[place])
+        value = _once(path[0], members[self._names.index(path[0])])
         for step in path[1:]:
-            inner = find_fields(line, place[0], (step,), inner=True) if place else None
-            place = _once(step, inner[0]) if inner else None
-        return place
+            inner = find_fields(line, value[0], (step,), inner=True) if value else None
+            value = _once(step, inner[0]) if inner else None
+        return value
 
 
 def _once(key: bytes, member: tuple[int, int, int]) -> Place | None:
@@ -248,12 +250,12 @@ def _tag(line: bytes, place: Place | None, field: str | None) -> str:
         return ""
     first, last = place
     value: object = []
-    if line[first : first + 1] not in b"{[" and last - first <= LONG:
-        try:
-            value = json.loads(line[first:last].decode("utf-8", "surrogatepass"))
-            tag = str(value or "")
-        except ValueError:
-            pass  # An integer with too many digits.
-    if not isinstance(value, str | int | None) or HALF_PAIR.search(tag):
+    if line[first] == ord('"') and last - first <= LONG:
+        value = value_of(line, first + 1, last - 1).decode("utf-8", "surrogatepass")
+    elif line[first : first + 1] not in b"{[" and last - first <= LONG:
+        with suppress(ValueError):  # An integer may have too many digits.
+            value = json.loads(line[first:last])
+    tag = str(value or "") if isinstance(value, str | int | None) else None
+    if tag is None or not (tag.isascii() or HALF_PAIR.search(tag) is None):
         raise BadRecordError(f"the language under '{field}' is not text")
     return tag
