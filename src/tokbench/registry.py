@@ -23,6 +23,20 @@ from tokbench.submodules import entry_points_of, submodules
 if TYPE_CHECKING:
     from tokbench.options import Options
 
+Derived = TypeVar("Derived")
+RESERVED = ("method", "type", "kind")
+"""Keys that name a method in configurations; options cannot have these names."""
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+"""Pattern of names of methods, which are also configuration keys, path components and workflow wildcards."""
+TOGETHER = ("built_in", "well_known")
+"""Modules with several built-in methods."""
+PLACES: dict[str, tuple[str, ...]] = {
+    "tabulate": ("tokbench.tabulation",),
+    "analyse": ("tokbench.statistics", "tokbench.published.comparison", "tokbench.published.translations"),
+    "cut_examples": ("tokbench.examples",),
+}
+"""Packages and single modules that declare the tables of each command."""
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Method:
@@ -76,20 +90,11 @@ class Method:
 
 
 Kind = TypeVar("Kind", bound=Method)
-Derived = TypeVar("Derived")
 
 
 def several_texts(value: Any) -> bool:
     """Return True if a value is a collection of strings (possibly empty), but not a single string."""
     return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
-
-
-RESERVED = ("method", "type", "kind")
-"""Keys that name a method in configurations; options cannot have these names."""
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""Pattern of names of methods, which are also configuration keys, path components and workflow wildcards."""
-TOGETHER = ("built_in", "well_known")
-"""Modules with several built-in methods."""
 
 
 class Registry(Generic[Kind]):
@@ -279,14 +284,6 @@ class Registry(Generic[Kind]):
             self._derived[make] = methods, make(methods)
         made: Derived = self._derived[make][1]
         return made
-
-
-PLACES: dict[str, tuple[str, ...]] = {
-    "tabulate": ("tokbench.tabulation",),
-    "analyse": ("tokbench.statistics", "tokbench.published.comparison", "tokbench.published.translations"),
-    "cut_examples": ("tokbench.examples",),
-}
-"""Packages and single modules that declare the tables of each command."""
 
 
 def modules_in(place: str, folders: Iterable[str] | None) -> list[str]:

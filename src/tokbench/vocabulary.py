@@ -31,6 +31,11 @@ VOCABULARY_FILES = (
 """Files of a vocabulary; all except the first are optional."""
 RECORD = "record.json"
 """File about the construction; no id follows from it."""
+INVALID = "invalid line; build the tokenizer again"
+UNKNOWN_PENALTY = 10.0
+"""Penalty in nats, below the lowest score, of a byte without a score; that of unknown characters in SentencePiece."""
+UNITS = 512
+"""Units per nat of scores as integers."""
 
 
 class Named(NamedTuple):
@@ -431,9 +436,6 @@ def _each(parse: Callable[[str], Any]) -> Callable[[Sequence[str]], list[Any]]:
     return lambda lines: [*map(parse, lines)]
 
 
-INVALID = "invalid line; build the tokenizer again"
-
-
 def _read_file(path: Path, parse: Callable[[Sequence[str]], Any]) -> Any:
     """Parse the lines of a file; return None if the file does not exist.
 
@@ -502,10 +504,6 @@ def _write(path: Path, lines: Iterable[str]) -> None:
         partial.write_text("".join(lines), encoding="ascii")
 
 
-UNKNOWN_PENALTY = 10.0
-"""Penalty in nats, below the lowest score, of a byte without a score; that of unknown characters in SentencePiece."""
-
-
 def usable_scores(
     tokens: Sequence[bytes], scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -516,10 +514,6 @@ def usable_scores(
     finite = np.isfinite(scores)
     single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))
     return np.where(finite, scores, scores[finite].min() - UNKNOWN_PENALTY), finite | single
-
-
-UNITS = 512
-"""Units per nat of scores as integers."""
 
 
 def costs_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -18,6 +18,31 @@ from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 
+SCRIPTS = """
+    Adlm Aghb Ahom Arab Armi Armn Avst Bali Bamu Bass Batk Beng Bhks Bopo Brah Brai Bugi Buhd Cakm Cans Cari
+    Cham Cher Copt Cprt Cyrl Deva Dogr Dsrt Dupl Egyp Elba Elym Ethi Geor Glag Gong Gonm Goth Gran Grek Gujr
+    Guru Hang Hano Hatr Hebr Hluw Hmng Hmnp Hung Ital Java Jurc Kali Khar Khmr Khoj Knda Kthi Lana Laoo Latn
+    Lepc Limb Lina Linb Lisu Lyci Lydi Mahj Maka Mand Mani Marc Medf Mend Merc Mero Miao Mlym Modi Mong Mroo
+    Mtei Mult Mymr Nand Narb Nbat Newa Nkoo Nshu Ogam Olck Orkh Orya Osge Osma Palm Pauc Pcun Perm Phag Phli
+    Phlp Phnx Prti Rjng Rohg Runr Samr Sarb Saur Seal Sgnw Shaw Shrd Sidd Sind Sinh Sogd Sogo Sora Soyo Sund
+    Sylo Syrc Tagb Takr Tale Talu Taml Tang Tavt Telu Tfng Tglg Thaa Thai Tibt Tirh Tnsa Ugar Vaii Wara Wcho
+    Xpeo Xsux Yiii
+"""
+"""ISO 15924 codes of the scripts that tokens may not cross. Han, Hiragana and Katakana are one further script."""
+ANY = 0
+"""Class of characters that match every script."""
+INHERITED = 1
+"""Class of marks, which have the script of their base character."""
+COMMON = 1000
+"""Class of characters without a script: punctuation, symbols and digits."""
+CLASSES = regex.compile(
+    r"([\p{Script=Zinh}])|([\p{Script=Hani}\p{Script=Hira}\p{Script=Kana}\u30fc])|"
+    + "|".join(rf"(\p{{Script={code}}})" for code in SCRIPTS.split())
+)
+"""Pattern with group 1 for marks, then one group per script."""
+DIGIT = regex.compile(r"[0-9\uff10-\uff19]")
+"""Digits, as sentencepiece defines them."""
+
 
 def count_characters(counts: PretokenCounts) -> Counter[str]:
     """Count each character of any width. Bytes that are not UTF-8 are ignored."""
@@ -104,37 +129,6 @@ def cut_by_longest_match(
         segmenter = GreedySegmenter(Trie(data, offsets, ~continuation), Trie(data, offsets, continuation))
     ids, bounds = segmenter.segment(counts.data, counts.offsets)
     return ids, bounds
-
-
-SCRIPTS = """
-    Adlm Aghb Ahom Arab Armi Armn Avst Bali Bamu Bass Batk Beng Bhks Bopo Brah Brai Bugi Buhd Cakm Cans Cari
-    Cham Cher Copt Cprt Cyrl Deva Dogr Dsrt Dupl Egyp Elba Elym Ethi Geor Glag Gong Gonm Goth Gran Grek Gujr
-    Guru Hang Hano Hatr Hebr Hluw Hmng Hmnp Hung Ital Java Jurc Kali Khar Khmr Khoj Knda Kthi Lana Laoo Latn
-    Lepc Limb Lina Linb Lisu Lyci Lydi Mahj Maka Mand Mani Marc Medf Mend Merc Mero Miao Mlym Modi Mong Mroo
-    Mtei Mult Mymr Nand Narb Nbat Newa Nkoo Nshu Ogam Olck Orkh Orya Osge Osma Palm Pauc Pcun Perm Phag Phli
-    Phlp Phnx Prti Rjng Rohg Runr Samr Sarb Saur Seal Sgnw Shaw Shrd Sidd Sind Sinh Sogd Sogo Sora Soyo Sund
-    Sylo Syrc Tagb Takr Tale Talu Taml Tang Tavt Telu Tfng Tglg Thaa Thai Tibt Tirh Tnsa Ugar Vaii Wara Wcho
-    Xpeo Xsux Yiii
-"""
-"""ISO 15924 codes of the scripts that tokens may not cross. Han, Hiragana and Katakana are one further script."""
-
-ANY = 0
-"""Class of characters that match every script."""
-
-INHERITED = 1
-"""Class of marks, which have the script of their base character."""
-
-COMMON = 1000
-"""Class of characters without a script: punctuation, symbols and digits."""
-
-CLASSES = regex.compile(
-    r"([\p{Script=Zinh}])|([\p{Script=Hani}\p{Script=Hira}\p{Script=Kana}\u30fc])|"
-    + "|".join(rf"(\p{{Script={code}}})" for code in SCRIPTS.split())
-)
-"""Pattern with group 1 for marks, then one group per script."""
-
-DIGIT = regex.compile(r"[0-9\uff10-\uff19]")
-"""Digits, as sentencepiece defines them."""
 
 
 def script_class(character: str, split_by_number: bool) -> int:

@@ -10,6 +10,8 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PAPER_INITIAL_SIZE = 262_144
+MAX_BYTES = 2**31 - 1
+"""Largest total size of the unique pre-tokens for a kernel with 32-bit positions."""
 
 
 def fitting(initial: Vocabulary, max_token_bytes: int) -> tuple[bytes, ...]:
@@ -59,10 +61,6 @@ def check_size(size: int) -> None:
     """
     if size < len(BYTES):
         raise TokbenchError(f"vocabulary size {size} is below 256, the number of single bytes; ask for 256 or more")
-
-
-MAX_BYTES = 2**31 - 1
-"""Largest total size of the unique pre-tokens for a kernel with 32-bit positions."""
 
 
 def check_bytes(counts: PretokenCounts, method: str) -> None:

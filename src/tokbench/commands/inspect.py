@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 UNFIT = 1
 """Exit status if a check fails."""
+TABLES = 3
+"""Number of tables without ``--all``."""
+DIFFERS = 1
+"""Exit status if the runs differ, as of ``diff``."""
+MOST_BYTES = 100_000
+"""Longest text that is shown, in bytes: some thousand rows a tokenizer."""
 
 
 @command(
@@ -102,10 +108,6 @@ def _style() -> "Callable[[str, Result], str]":
         return click.style(text, fg=colours.get(result), bold=result == "failure") if wanted else text
 
     return style
-
-
-TABLES = 3
-"""Number of tables without ``--all``."""
 
 
 @command(
@@ -183,10 +185,6 @@ def compare_command(
     click.echo("\n".join(texts), nl=False)
 
 
-DIFFERS = 1
-"""Exit status if the runs differ, as of ``diff``."""
-
-
 @command("compare_experiments", "list what changed between runs", group="extras", place=40)
 @click.argument("a", type=FOLDER)
 @click.argument("b", nargs=-1, required=True, type=FOLDER, metavar="B...")
@@ -224,10 +222,6 @@ def compare_experiments_command(a: str, b: tuple[str, ...], output: str | None, 
     )
     if any(comparison.differs for comparison in comparisons):
         sys.exit(DIFFERS)
-
-
-MOST_BYTES = 100_000
-"""Longest text that is shown, in bytes: some thousand rows a tokenizer."""
 
 
 @command(

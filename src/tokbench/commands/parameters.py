@@ -34,6 +34,15 @@ if TYPE_CHECKING:
     from tokbench.models.pretraining.budget import TextBudget
     from tokbench.pretokenization import Pretokenization
 
+Command = TypeVar("Command", bound=Callable[..., object])
+KIND = "construction"
+PACKAGE = "tokbench.construction"
+FLAG = "--pretokenization"
+NAME = re.compile(r"[\w.-]*")
+"""Texts that are a plain name in YAML, too."""
+LEAST_EPOCHS = 1e-12
+LEAST_PHASE = 1e-12
+
 
 class Whole(click.ParamType):
     """Parameter type of an integer in a range.
@@ -109,9 +118,6 @@ MEMORY = Whole(1)
 THREADS = Whole(1, MOST_THREADS)
 
 
-Command = TypeVar("Command", bound=Callable[..., object])
-
-
 def memory_option(default: int | None = None) -> Callable[[Command], Command]:
     """Return the option ``--memory MB``; without a default, memory is not limited."""
     without = "" if default else "; default: no limit"
@@ -134,10 +140,6 @@ def check_memory(megabytes: int | None, size: int = 0) -> None:
     """
     if megabytes is not None:
         allowance(megabytes, LEAST + size)
-
-
-KIND = "construction"
-PACKAGE = "tokbench.construction"
 
 
 class ConstructionName(click.ParamType):
@@ -210,11 +212,6 @@ def field_options(command: Callable[..., None]) -> Callable[..., None]:
     return named
 
 
-FLAG = "--pretokenization"
-NAME = re.compile(r"[\w.-]*")
-"""Texts that are a plain name in YAML, too."""
-
-
 def pretokenization_option(
     meaning: str, *, required: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -248,10 +245,6 @@ def chosen_scheme(text: str) -> "Pretokenization":
     from tokbench.io.yaml import parse_yaml
 
     return pretokenization_of(parse_yaml(text, FLAG), FLAG)
-
-
-LEAST_EPOCHS = 1e-12
-LEAST_PHASE = 1e-12
 
 
 def order_options(command: Command) -> Command:

@@ -17,6 +17,7 @@ from tokbench.segmentation import Segmentation, segmentations
 from tokbench.vocabulary import Vocabulary
 
 Source = Literal["counts", "scores", "documents"]
+Function = TypeVar("Function", bound=Callable[..., Vocabulary])
 
 
 class Build(Protocol):
@@ -179,9 +180,6 @@ def options_with_recipes(method: Construction) -> type[Options]:
 def _recipe_model(name: str) -> type[Options]:
     method: Any = Literal[name]
     return create_model(f"{name}_initial", __base__=constructions[name].options, method=(method, ...))
-
-
-Function = TypeVar("Function", bound=Callable[..., Vocabulary])
 
 
 def construction(

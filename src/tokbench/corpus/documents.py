@@ -34,6 +34,13 @@ GROUP_BYTES = 8_000_000
 """Bytes of text at which a row group ends. A row group may be larger by its last document."""
 READ_BYTES = 1 << 24
 """Bytes of text in memory while shards are read, divided by the number of shards; a long document needs more."""
+MANIFEST = "manifest.json"
+"""Manifest in a corpus's folder. The file exists only if there are findings."""
+Findings = dict[str, str | list[str]]
+"""Sentences by subject. The subjects are ``cut_documents``, ``untagged_documents``, ``left_out``, ``byte_order_marks``,
+``inner_byte_order_marks``, ``not_utf8``, ``bad_records``, ``empty_lines``, ``duplicates`` and
+``equal_files``."""
+UNTAGGED = b"untagged"
 
 
 @cache
@@ -181,14 +188,6 @@ def contents_in(results: Path) -> dict[str, SplitContents]:
     return found
 
 
-MANIFEST = "manifest.json"
-"""Manifest in a corpus's folder. The file exists only if there are findings."""
-Findings = dict[str, str | list[str]]
-"""Sentences by subject. The subjects are ``cut_documents``, ``untagged_documents``, ``left_out``, ``byte_order_marks``,
-``inner_byte_order_marks``, ``not_utf8``, ``bad_records``, ``empty_lines``, ``duplicates`` and
-``equal_files``."""
-
-
 def write_findings(folder: Path, findings: Findings) -> None:
     """Write the manifest of a corpus unless it is empty."""
     if findings:
@@ -208,9 +207,6 @@ def read_findings(folder: Path) -> Findings:
 def lines_of(findings: Findings) -> list[str]:
     """Return the sentences of a manifest, one a line."""
     return [line for found in findings.values() for line in ([found] if isinstance(found, str) else found)]
-
-
-UNTAGGED = b"untagged"
 
 
 def merge_untagged(languages: NDArray[np.int32], numbers: Mapping[str, int]) -> int:

@@ -38,6 +38,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+COLUMNS = ["size", "language", "digest"]
+"""Columns of a file of sizes."""
+ROWS = 1 << 16
+"""Documents of a row group, and documents that are read at a time."""
+NOTES = b"notes"
+"""Metadata key for the counts of :class:`~tokbench.io.encodings.Notes`, present if there are any."""
+
 
 class SourcePart(NamedTuple):
     """A part of a source: files with their language tags, and the range to read."""
@@ -100,24 +107,12 @@ def groups_of(places: int, parts: int) -> list[range]:
     return [range(first, min(first + each, places)) for first in range(0, places, each)]
 
 
-COLUMNS = ["size", "language", "digest"]
-"""Columns of a file of sizes."""
-
-
 @cache
 def schema() -> "pa.Schema":
     """Return the schema of a file of sizes."""
     import pyarrow as pa
 
     return pa.schema(list(zip(COLUMNS, (pa.int64(), pa.string(), pa.binary(DIGEST)), strict=True)))
-
-
-ROWS = 1 << 16
-"""Documents of a row group, and documents that are read at a time."""
-
-
-NOTES = b"notes"
-"""Metadata key for the counts of :class:`~tokbench.io.encodings.Notes`, present if there are any."""
 
 
 def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None = None) -> tuple[int, int]:

@@ -13,19 +13,20 @@ from tokbench.io.encodings import encoding_name
 from tokbench.io.numbers import LARGEST_BYTES
 from tokbench.options import Options
 
+Encoding = Annotated[str, AfterValidator(encoding_name)]
+"""The encoding of a text: a name known to Python, or ``bytes``."""
+Tag = Annotated[str, AfterValidator(check_tag)]
+"""A language tag, without characters that cannot be printed."""
+Unit = Literal["whole", "paragraph", "line"]
+BadLines = Literal["reject", "skip"]
+
 
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str | Path) else value
 
 
-Encoding = Annotated[str, AfterValidator(encoding_name)]
-"""The encoding of a text: a name known to Python, or ``bytes``."""
 PathList = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
-Tag = Annotated[str, AfterValidator(check_tag)]
-"""A language tag, without characters that cannot be printed."""
 Paths = PathList | dict[Tag, PathList]
-Unit = Literal["whole", "paragraph", "line"]
-BadLines = Literal["reject", "skip"]
 
 
 class Source(Options):

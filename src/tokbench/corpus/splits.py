@@ -16,6 +16,7 @@ CHUNK = 1 << 17
 """Number of documents processed at a time."""
 BITS = 4
 """Leading bits of the hash that orders documents. They determine the number of passes, at most 16."""
+LONGEST = b"longest"
 
 
 def split_documents(
@@ -128,9 +129,6 @@ def _mix(values: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
-
-
-LONGEST = b"longest"
 
 
 def document_sizes(sizes: NDArray[np.integer], rests: ArrayLike) -> NDArray[np.integer]:

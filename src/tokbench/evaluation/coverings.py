@@ -47,6 +47,12 @@ from tokbench.tokenizer import Tokenizer
 
 Encode = Callable[[str | bytes], Sequence[int]]
 Ids = tuple[int, ...]
+LogProbabilities = NDArray[np.float64]
+"""[positions, vocabulary] in nats: row i for the token after the first i tokens."""
+Coverings = dict[Ids, list[int]]
+"""Tokens before the last one -> possible last tokens, ascending."""
+DRAWS = 8
+"""Number of draws that scores are averaged over if a choice straddles the end of its context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +89,6 @@ def common_prefix(sequences: Sequence[Ids]) -> int:
     """Return the length of the longest common prefix of one or more sequences."""
     pairs = zip(min(sequences), max(sequences), strict=False)  # Sequences between these two share their common prefix.
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-LogProbabilities = NDArray[np.float64]
-"""[positions, vocabulary] in nats: row i for the token after the first i tokens."""
-Coverings = dict[Ids, list[int]]
-"""Tokens before the last one -> possible last tokens, ascending."""
 
 
 class Spellings:
@@ -233,10 +233,6 @@ def greedy(spellings: Spellings, context: bytes, cut: int, whole: Ids, given: Lo
             return False
         known = known[len(spellings.tokens[whole[position]]) :]
     return True
-
-
-DRAWS = 8
-"""Number of draws that scores are averaged over if a choice straddles the end of its context."""
 
 
 def drawn_anew(tokenizer: Tokenizer) -> list[Tokenizer]:

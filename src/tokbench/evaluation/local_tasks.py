@@ -31,6 +31,31 @@ MASK = "[MASK]"
 LETTERS = "ABCD"
 DETERMINERS = ("a", "an", "the", "she", "he", "it", "they", "my", "his", "her", "their")
 """Words that lose their capital if a candidate is inserted into a sentence, as in lm-eval's wsc273."""
+REMEDY = "name a file of UTF-8 text"
+METRICS = {"choices": ("acc", "acc_norm"), "schemas": ("acc",), "completions": ("acc",)}
+TEMPLATES: dict[Shape, dict[str, Any]] = {
+    "choices": {
+        "output_type": "multiple_choice",
+        "doc_to_text": "context",
+        "doc_to_choice": "choices",
+        "doc_to_target": "gold",
+        "target_delimiter": " ",
+    },
+    "schemas": {
+        "output_type": "multiple_choice",
+        "doc_to_text": "gold",
+        "doc_to_choice": "openings",
+        "doc_to_target": "ending",
+        "target_delimiter": "",
+    },
+    "completions": {
+        "output_type": "loglikelihood",
+        "doc_to_text": "context",
+        "doc_to_target": "continuation",
+        "target_delimiter": "",
+    },
+}
+"""lm-eval's keys for each shape of questions."""
 
 
 @dataclass(frozen=True)
@@ -229,33 +254,6 @@ FORMS: dict[str, FileForm] = {
     "winograd": FileForm("schemas", read_winograd),
     "minimal_pairs": FileForm("choices", read_minimal_pairs),
 }
-
-
-REMEDY = "name a file of UTF-8 text"
-METRICS = {"choices": ("acc", "acc_norm"), "schemas": ("acc",), "completions": ("acc",)}
-TEMPLATES: dict[Shape, dict[str, Any]] = {
-    "choices": {
-        "output_type": "multiple_choice",
-        "doc_to_text": "context",
-        "doc_to_choice": "choices",
-        "doc_to_target": "gold",
-        "target_delimiter": " ",
-    },
-    "schemas": {
-        "output_type": "multiple_choice",
-        "doc_to_text": "gold",
-        "doc_to_choice": "openings",
-        "doc_to_target": "ending",
-        "target_delimiter": "",
-    },
-    "completions": {
-        "output_type": "loglikelihood",
-        "doc_to_text": "context",
-        "doc_to_target": "continuation",
-        "target_delimiter": "",
-    },
-}
-"""lm-eval's keys for each shape of questions."""
 
 
 def task_files(suite: SuiteOptions) -> list[Path]:

@@ -35,6 +35,16 @@ if TYPE_CHECKING:
 
 SENTENCE_END = re.compile(r"[.!?…。।؟]+[\"'”’»)\]]*$")
 ABBREVIATION = re.compile(r"[^\W\d_a-z]\w{0,2}\.$")
+CHOICES = 4
+"""Number of choices of a question, except for questions that compare a text with one perturbation."""
+BAND = 20
+"""Number of words of similar frequency that distractors are drawn from. The bands are fixed. A band centred on the
+right word would reveal it by its frequency."""
+DRAWS = 64
+"""Number of passages of the right length that are drawn before a question is skipped."""
+FEWEST_CONTEXT_WORDS = 6
+"""Smallest number of words before a last word, and between the ends of a perturbed sentence."""
+TaskName = Literal["continuation", "last_word", "unperturbed", "word_order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +103,6 @@ def sentences(paragraph: Paragraph) -> Iterator[tuple[int, int]]:
             continue
         yield begin, position + 1
         begin = position + 1
-
-
-CHOICES = 4
-"""Number of choices of a question, except for questions that compare a text with one perturbation."""
-
-BAND = 20
-"""Number of words of similar frequency that distractors are drawn from. The bands are fixed. A band centred on the
-right word would reveal it by its frequency."""
-
-DRAWS = 64
-"""Number of passages of the right length that are drawn before a question is skipped."""
-
-FEWEST_CONTEXT_WORDS = 6
-"""Smallest number of words before a last word, and between the ends of a perturbed sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +240,6 @@ MAKERS: dict[str, Maker] = {
     "unperturbed": unperturbed,
     "word_order": word_order,
 }
-
-
-TaskName = Literal["continuation", "last_word", "unperturbed", "word_order"]
 
 
 class TaskOptions(Options):

@@ -33,6 +33,10 @@ WORDY = 0.8
 _ENDS = regex.compile(r"(?<=[.!?。！？।۔…])[\s\p{Pe}\p{Pf}'\"]*(?=\s|\p{Lo})|[\r\n\p{Zl}\p{Zp}]+")
 _WORDY = regex.compile(r"[\p{L}\p{M}\p{Zs}]")
 _ODD = regex.compile(r"[\p{C}]")
+SENTENCES = 24
+"""Maximum number of sentences of evaluation splits, over all corpora."""
+CONFIGURED, SPLIT = "configuration", "evaluation split"
+EXAMPLE = Column("example", pl.Int64, "number of the sentence, from 1")
 
 
 class Candidate(NamedTuple):
@@ -112,11 +116,6 @@ class Recipe(Options):
     """Tokenizers of each corpus."""
 
 
-SENTENCES = 24
-"""Maximum number of sentences of evaluation splits, over all corpora."""
-CONFIGURED, SPLIT = "configuration", "evaluation split"
-
-
 @dataclass(frozen=True)
 class ShownSentence:
     """A sentence with its tokenizers."""
@@ -166,9 +165,6 @@ class Chosen:
 def cut_examples(chosen: Chosen) -> Tables:
     """Return all tables of an experiment's sentences."""
     return make_tables(tables_of("cut_examples"), chosen)
-
-
-EXAMPLE = Column("example", pl.Int64, "number of the sentence, from 1")
 
 
 def examples(sentences: Sequence[ShownSentence]) -> pl.DataFrame:

@@ -35,6 +35,8 @@ TABLES: dict[Gold, Callable[..., pl.DataFrame]] = {
 
 COPIES = 24
 """Bytes of memory per byte of a resource's decompressed files. Measured: 17 for segmentations, 14 for decisions."""
+COLUMNS = ("word", "words", "right", "wrong", "missed")
+ByWord = dict[str, list[int]]
 
 
 def room(kind: str, options: ResourceOptions) -> int:
@@ -77,10 +79,6 @@ def read_resource(kind: str, options: ResourceOptions, files: Sequence[tuple[str
         named = ", ".join(str(path) for _, path in chosen) or "no file"
         raise TokbenchError(f"{named}: no word of a resource of type '{kind}'; set its own files and languages")
     return table
-
-
-COLUMNS = ("word", "words", "right", "wrong", "missed")
-ByWord = dict[str, list[int]]
 
 
 def alignment_by_word(words: Words, boundaries: NDArray[np.int64]) -> ByWord:

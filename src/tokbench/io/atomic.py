@@ -37,6 +37,8 @@ from tokbench.io.output_place import (
 )
 
 TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
+APART = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP)
+"""Errors of systems that do not support a second name of a file there."""
 
 
 @contextmanager
@@ -181,10 +183,6 @@ def _keep_mode(partial: Path, place: Path) -> None:
     """Copy the mode of the output that will be replaced."""
     with suppress(FileNotFoundError):
         partial.chmod(stat.S_IMODE(place.stat().st_mode))
-
-
-APART = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP)
-"""Errors of systems that do not support a second name of a file there."""
 
 
 def link_or_copy(file: Path, path: Path) -> None:

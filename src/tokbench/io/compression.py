@@ -46,6 +46,20 @@ OTHERS = {
 _read = {name: re.compile(magic, re.DOTALL) for name, magic in MAGIC.items()}
 _rejected = {name: re.compile(magic, re.DOTALL) for name, magic in OTHERS.items()}
 Decoder = bz2.BZ2Decompressor | lzma.LZMADecompressor
+COMPRESSIONS: dict[str, tuple[str, ...]] = {
+    "gzip": (".gz", ".gzip"),
+    "zstd": (".zst", ".zstd"),
+    "bzip2": (".bz2",),
+    "xz": (".xz",),
+}
+"""Endings of each supported compression."""
+COMPRESSED = tuple(ending for endings in COMPRESSIONS.values() for ending in endings)
+"""All endings of compressed files."""
+REGULAR_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a disk"}
+DESCRIPTORS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
+"""Folders whose entries are the open files of a process."""
+DEEPEST = 40
+"""Maximum number of links to follow, the limit of Linux."""
 
 
 def compression_of(head: bytes) -> str | None:
@@ -127,17 +141,6 @@ class _Streams(io.RawIOBase):
                 return len(found)
 
 
-COMPRESSIONS: dict[str, tuple[str, ...]] = {
-    "gzip": (".gz", ".gzip"),
-    "zstd": (".zst", ".zstd"),
-    "bzip2": (".bz2",),
-    "xz": (".xz",),
-}
-"""Endings of each supported compression."""
-COMPRESSED = tuple(ending for endings in COMPRESSIONS.values() for ending in endings)
-"""All endings of compressed files."""
-
-
 @dataclass(frozen=True)
 class Fields:
     """Options for reading texts; None for an option that is not given.
@@ -183,13 +186,6 @@ def plain_name(name: str) -> str:
 def has_ending(name: str, endings: tuple[str, ...]) -> bool:
     """Return whether a file name has one of some endings, in any case, ignoring the ending of a compression."""
     return plain_name(name).lower().endswith(endings)
-
-
-REGULAR_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a disk"}
-DESCRIPTORS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
-"""Folders whose entries are the open files of a process."""
-DEEPEST = 40
-"""Maximum number of links to follow, the limit of Linux."""
 
 
 def check_regular(path: Path | str, *, descriptors: bool = False) -> None:

@@ -19,6 +19,8 @@ from tokbench.io.job_record import FOLDER_RECORD, KEY, current_job
 
 HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Possible unpaired surrogates, which UTF-8 cannot encode; the escapes of a pair match as well."""
+CHECKSUM = "sha256"
+"""Key of the checksum, the last one in a file."""
 
 
 def parse_json(text: str | bytes, name: str, *, remedy: str = "correct it", lenient: bool = False) -> Any:
@@ -96,10 +98,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     return value
-
-
-CHECKSUM = "sha256"
-"""Key of the checksum, the last one in a file."""
 
 
 def write_result(path: Path | str, content: Mapping[str, Any], *, indent: int | None = None) -> None:

@@ -17,6 +17,11 @@ from pathlib import Path
 from tokbench.errors import TokbenchError
 
 log = logging.getLogger(__name__)
+NAME = ".lock"
+TRIES = 10
+"""Attempts to get the lock; a process that checks for a run in progress locks it for an instant."""
+MOMENT = 0.05
+"""Seconds between attempts."""
 
 
 @contextmanager
@@ -64,11 +69,6 @@ def _is(path: Path, descriptor: int) -> bool:
         return False
 
 
-NAME = ".lock"
-TRIES = 10
-"""Attempts to get the lock; a process that checks for a run in progress locks it for an instant."""
-MOMENT = 0.05
-"""Seconds between attempts."""
 held: list[int] = []
 """Descriptors of the locks of this process; child processes do not inherit them."""
 

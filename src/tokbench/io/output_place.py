@@ -28,6 +28,24 @@ from tokbench.errors import TokbenchError
 from tokbench.runtime.exit_status import Terminated
 
 STANDARD_OUTPUT = "-"
+NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+TOLD = re.compile(
+    "|".join(
+        [
+            rf"(?:os error|errno) (?:{'|'.join(map(str, NUMBERS))})\b",
+            *(re.escape(os.strerror(number)) for number in NUMBERS),
+            r"\d+ requested and \d+ written",
+            "PytorchStreamWriter failed writing",
+        ]
+    ),
+    re.IGNORECASE,
+)
+"""Messages of libraries with their own exceptions for a full disk: polars, safetensors, tokenizers; NumPy, torch."""
+NOT_OF_FILES = (BrokenPipeError, ConnectionError, TimeoutError, InterruptedError, BlockingIOError, ChildProcessError)
+ENDED = ("Z", "X")
+"""States of dead processes in Linux."""
+LONGEST = 180
+"""Maximum bytes of the output's name in a partial name; file names have at most 255 bytes."""
 
 
 def place_of_file(path: Path | str) -> Path | None:
@@ -66,22 +84,6 @@ def _mode(path: Path | str) -> int:
         return 0
     except NotADirectoryError:
         raise TokbenchError(f"{path}: one of its folders is a file; remove that, or name another output") from None
-
-
-NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-TOLD = re.compile(
-    "|".join(
-        [
-            rf"(?:os error|errno) (?:{'|'.join(map(str, NUMBERS))})\b",
-            *(re.escape(os.strerror(number)) for number in NUMBERS),
-            r"\d+ requested and \d+ written",
-            "PytorchStreamWriter failed writing",
-        ]
-    ),
-    re.IGNORECASE,
-)
-"""Messages of libraries with their own exceptions for a full disk: polars, safetensors, tokenizers; NumPy, torch."""
-NOT_OF_FILES = (BrokenPipeError, ConnectionError, TimeoutError, InterruptedError, BlockingIOError, ChildProcessError)
 
 
 class NoSpaceError(TokbenchError):
@@ -137,11 +139,6 @@ def _lacks_space(error: BaseException | None) -> str | None:
         error = error.__cause__ or error.__context__
     return None
 
-
-ENDED = ("Z", "X")
-"""States of dead processes in Linux."""
-LONGEST = 180
-"""Maximum bytes of the output's name in a partial name; file names have at most 255 bytes."""
 
 _numbers = itertools.count()
 _held: set[str] = set()

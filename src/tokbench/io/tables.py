@@ -16,6 +16,9 @@ from tokbench.io.atomic import reject_altered
 from tokbench.io.paths import literal
 from tokbench.io.text_files import first_line
 
+FORMULA = r"^'*[=+\-@\t\r](?s:.)"
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
 
 def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl.DataFrame:
     """Read the table of a Parquet file.
@@ -41,10 +44,6 @@ def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl
         if frame[column].dtype != pl.String:
             raise TokbenchError(f"{path}: column '{column}' has type {frame[column].dtype}, not text; {remedy}")
     return frame
-
-
-FORMULA = r"^'*[=+\-@\t\r](?s:.)"
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def guarded(text: str) -> str:

@@ -41,6 +41,7 @@ Subject = Literal[
     "embeddings",
 ]
 """Subjects under which a report shows measurements, in the report's order; links to their headings use these names."""
+Function = TypeVar("Function", bound=Callable[..., list[Any]])
 
 
 class Shown(NamedTuple):
@@ -115,8 +116,6 @@ class Metric(Method):
 
 
 metrics: Registry[Metric] = Registry("metric", "tokbench.metric", Take)
-
-Function = TypeVar("Function", bound=Callable[..., list[Any]])
 
 
 def metric(

@@ -68,6 +68,9 @@ NAMED_KEYWORDS = (
 )
 KEYWORDS = frozenset(NAMED_KEYWORDS.split())
 """Words that are keywords in leaves that have a name in the grammar, such as ``this``."""
+FORMS = {"dropped": "; a first space of a token left out", "raw": "; tokens with their first space"}
+"""End of the definition, by form of a rate."""
+EDGES = {"both": "that begin and end with a token", "start": "that begin with a token", "end": "that end with a token"}
 
 
 class CodeOptions(Options):
@@ -153,11 +156,6 @@ def indentations(text: bytes) -> Iterator[tuple[int, int, int]]:
         place += len(line) + 1
     unit = gcd(*(width for _, _, width in spans)) or 1
     yield from ((start, end, width // unit) for start, end, width in spans)
-
-
-FORMS = {"dropped": "; a first space of a token left out", "raw": "; tokens with their first space"}
-"""End of the definition, by form of a rate."""
-EDGES = {"both": "that begin and end with a token", "start": "that begin with a token", "end": "that end with a token"}
 
 
 class CodeCounts:

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from tokbench.tokenizer.encoder import TokenSpans
 
+CACHED = 1 << 24
+"""Largest number of bytes of text whose tokens are kept for the next metric."""
+
 
 class EncodesSpans(Protocol):
     """Required method of a tokenizer that encodes documents."""
@@ -60,10 +63,6 @@ class TokenizedDocument:
         for edges in self.spans.T if len(self.spans) else ():
             found |= edges[np.minimum(np.searchsorted(edges, places), len(edges) - 1)] == places
         return found
-
-
-CACHED = 1 << 24
-"""Largest number of bytes of text whose tokens are kept for the next metric."""
 
 
 @dataclass(frozen=True)

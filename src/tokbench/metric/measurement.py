@@ -15,6 +15,10 @@ from tokbench.vocabulary import TokenList, Vocabulary
 
 ADDED, DROPPED = "(added)", "(dropped)"
 """Marks in definitions for tokens that only the vocabulary has, and for tokens that only its baseline has."""
+Form = tuple[bytes, bool]
+"""A token, and True if it occurs inside a pre-token."""
+MOST = 1000
+"""Largest number of groups; up to this number, items are not grouped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +53,12 @@ def ratio(metric: str, definition: str, numerator: float, denominator: int, reas
     return Measurement(metric, definition, numerator / denominator, denominator)
 
 
-Form = tuple[bytes, bool]
-"""A token, and True if it occurs inside a pre-token."""
-
-
 def token_set(vocabulary: Vocabulary | TokenList, *, single_bytes: bool = True) -> frozenset[Form]:
     """Return the tokens as a set; continuation forms differ from other tokens. ``single_bytes`` defaults to True."""
     continuation = vocabulary.continuation
     inside = [False] * len(vocabulary) if continuation is None else continuation.tolist()
     pairs = zip(vocabulary.tokens, inside, strict=True)
     return frozenset((token, inner) for token, inner in pairs if single_bytes or len(token) > 1)
-
-
-MOST = 1000
-"""Largest number of groups; up to this number, items are not grouped."""
 
 
 def in_groups(rows: NDArray[np.int64]) -> NDArray[np.int64]:

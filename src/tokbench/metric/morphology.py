@@ -26,6 +26,12 @@ ALL_TOKENS = "words whose gold segments are all tokens"
 ONE_SEGMENT = "words of one gold segment"
 WIDEST = 1 << 32
 """An upper limit on the bytes of a word, to combine word and offset in one number."""
+OF_BOUNDARIES = {
+    "morphological_alignment": "F1",
+    "morphological_precision": "precision",
+    "morphological_recall": "recall",
+}
+"""Measures of boundary agreement, with short names for columns."""
 
 
 def gold_segments(words: Words, known: frozenset[Form]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -80,14 +86,6 @@ def scored_boundaries(words: Words) -> NDArray[np.int64]:
     found = np.zeros((len(words), 3), np.int64)
     found[parted] = agreement(inside, ~whole & covered)
     return found
-
-
-OF_BOUNDARIES = {
-    "morphological_alignment": "F1",
-    "morphological_precision": "precision",
-    "morphological_recall": "recall",
-}
-"""Measures of boundary agreement, with short names for columns."""
 
 
 @metric(

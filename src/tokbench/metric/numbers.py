@@ -28,15 +28,27 @@ CLASSES = (*range(4, LONGEST), LONGEST)
 DIGITS, ASCII_DIGITS = regex.compile(r"\d+"), regex.compile(rb"[0-9]+")
 NONE = "no number of the text has all its bytes in tokens"
 SHORT = 3
+Splits = Counter[tuple[int, tuple[int, ...], int]]
+"""Numbers by their digits, their splits and the number of tokens with bytes of them."""
+OVER = "over numbers of 1 to 9 digits and of 10 or more"
+MAGNITUDE = {
+    "correlation": f"Spearman's correlation of digits and tokens per digit, {OVER}",
+    "variation": f"standard deviation of tokens per digit / mean, {OVER}",
+    "slope": f"slope of tokens on digits by least squares, {OVER}",
+    "r2": "share of variance of that line",
+}
+BY_DIGITS = {
+    "digit_split_entropy": "entropy of splits",
+    "digit_split_agreement": "split as most",
+    "digit_split_patterns": "different splits",
+    "tokens_per_digit": "tokens per digit",
+}
+"""Columns of the measurements of each number of digits."""
 
 
 class NumberOptions(Options):
     ascii_only: bool = False
     """Whether only 0 to 9 are digits. Default: all decimal digits of Unicode."""
-
-
-Splits = Counter[tuple[int, tuple[int, ...], int]]
-"""Numbers by their digits, their splits and the number of tokens with bytes of them."""
 
 
 def numbers_in(document: TokenizedDocument, ascii_only: bool) -> tuple[list[list[int]], int]:
@@ -204,15 +216,6 @@ def magnitude(digits: list[float], tokens: list[float]) -> dict[str, float | Non
     }
 
 
-OVER = "over numbers of 1 to 9 digits and of 10 or more"
-MAGNITUDE = {
-    "correlation": f"Spearman's correlation of digits and tokens per digit, {OVER}",
-    "variation": f"standard deviation of tokens per digit / mean, {OVER}",
-    "slope": f"slope of tokens on digits by least squares, {OVER}",
-    "r2": "share of variance of that line",
-}
-
-
 def _magnitude(splits: Splits) -> Iterator[Measurement]:
     every = sum(digits * number for (digits, _, _), number in splits.items())
     touched = sum(tokens * number for (_, _, tokens), number in splits.items())
@@ -225,15 +228,6 @@ def _magnitude(splits: Splits) -> Iterator[Measurement]:
             yield Measurement(metric_name, definition, None, 0, few)
         else:
             yield Measurement(metric_name, definition, found, len(digits))
-
-
-BY_DIGITS = {
-    "digit_split_entropy": "entropy of splits",
-    "digit_split_agreement": "split as most",
-    "digit_split_patterns": "different splits",
-    "tokens_per_digit": "tokens per digit",
-}
-"""Columns of the measurements of each number of digits."""
 
 
 @metric(

@@ -18,6 +18,8 @@ from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
 
+GINI = "Gini coefficient over languages of"
+
 
 class ParityOptions(Options):
     reference: str | None = None
@@ -66,9 +68,6 @@ def parity(usages: Mapping[str, Usage | EncodedText], options: ParityOptions) ->
             _row("parity_range_bytes", "most tokens per byte of a language / fewest of a language", spread, len(costs)),
         ),
     ]
-
-
-GINI = "Gini coefficient over languages of"
 
 
 def gini(costs: Sequence[Fraction]) -> Fraction | None:

@@ -27,6 +27,26 @@ if TYPE_CHECKING:
     from tokbench.tokenizer import Tokenizer
     from tokbench.tokenizer.encoder import TokenSpans
 
+BREAKS = (b" ", b"\n")
+UNKNOWN_VOCABULARY = "works through {}, and tokens of other libraries are not compared with vocabularies built here"
+"""Reason why a tokenizer that runs through a library is not compared with a vocabulary."""
+UNKNOWN_PRETOKENS = "it is defined over pre-tokens, and those of {} are not known"
+CROSSED_PRETOKENS = "it is defined over pre-tokens, and tokens of this tokenizer may cross them"
+UNKNOWN_TOKENS = "works through {}, which does not report the bytes of its tokens"
+NOT_PLACED = "works through {}, and no token's bytes in the text are known"
+NO_BYTES = (
+    "is left out, because it has no bytes of the text",
+    "are left out, because they have no bytes of the text",
+)
+CHANGED = (
+    "is left out, because tokens change its text",
+    "are left out, because tokens change their text",
+)
+UNKNOWN_SIZE = "vocabulary size not known; pass size to tokbench.wrap"
+EncodeSpans = Callable[[bytes], "TokenSpans"]
+IDS_AT_ONCE = 1 << 20
+"""Number of ids that are counted at once."""
+
 
 class CountSegmenter(Protocol):
     """Required methods of a tokenizer: its vocabulary, and segmentation of unique pre-tokens."""
@@ -134,24 +154,6 @@ def token_frequencies(
     frequencies = np.zeros(size, np.int64)
     np.add.at(frequencies, ids, np.repeat(counts, np.diff(bounds)))
     return frequencies
-
-
-BREAKS = (b" ", b"\n")
-UNKNOWN_VOCABULARY = "works through {}, and tokens of other libraries are not compared with vocabularies built here"
-"""Reason why a tokenizer that runs through a library is not compared with a vocabulary."""
-UNKNOWN_PRETOKENS = "it is defined over pre-tokens, and those of {} are not known"
-CROSSED_PRETOKENS = "it is defined over pre-tokens, and tokens of this tokenizer may cross them"
-UNKNOWN_TOKENS = "works through {}, which does not report the bytes of its tokens"
-NOT_PLACED = "works through {}, and no token's bytes in the text are known"
-NO_BYTES = (
-    "is left out, because it has no bytes of the text",
-    "are left out, because they have no bytes of the text",
-)
-CHANGED = (
-    "is left out, because tokens change its text",
-    "are left out, because tokens change their text",
-)
-UNKNOWN_SIZE = "vocabulary size not known; pass size to tokbench.wrap"
 
 
 def no_pretokens(tokenizer: "Tokenizer") -> str:
@@ -274,9 +276,6 @@ def _noted(rows: list[Measurement], notes: Sequence[str]) -> list[Measurement]:
     return [row if row.value is None else replace(row, reason="; ".join(notes)) for row in rows]
 
 
-EncodeSpans = Callable[[bytes], "TokenSpans"]
-
-
 def encoded_by_language(
     tokenizer: "Tokenizer", documents: Iterable[tuple[str, bytes]], encode: EncodeSpans | None = None
 ) -> dict[str, EncodedText]:
@@ -310,10 +309,6 @@ def encoded_by_language(
         for language, part in sums.items()
     }
     return dict(sorted(by_tag(found, operator.add).items()))
-
-
-IDS_AT_ONCE = 1 << 20
-"""Number of ids that are counted at once."""
 
 
 class _Sums:

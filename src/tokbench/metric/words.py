@@ -32,6 +32,8 @@ from tokbench.vocabulary import TokenList, Vocabulary
 if TYPE_CHECKING:
     import polars as pl
 
+REMEDY = "name the resource's own file"
+
 
 class WordSegmenter(CountSegmenter, Protocol):
     """Required methods of a tokenizer: vocabulary, pre-tokenizer, and segmentation of unique pre-tokens."""
@@ -162,9 +164,6 @@ def boundaries(word: str, segments: Sequence[str]) -> list[int] | None:
         return None
     ends = list(accumulate(map(len, segments)))[:-1]
     return [len(word[:end].encode("utf-8", "surrogatepass")) for end in ends]
-
-
-REMEDY = "name the resource's own file"
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -17,6 +17,8 @@ LEAST_SHARE = 512
 """A substring is searched if its possible saving exceeds that of the K-th best divided by this number."""
 MOST_PLACES = 1 << 28
 """Limit on places of substrings, each of which may become an edge of eight bytes; long pre-tokens have many."""
+FINEST = 1 << 16
+"""Units of price per token, if sums fit in 63 bits."""
 
 
 class TooManyPlacesError(TokbenchError):
@@ -101,10 +103,6 @@ def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, thre
 def _places(groups: NDArray[np.int32]) -> int:
     """Return the number of places of the substrings of some groups."""
     return int((groups[:, 1] - groups[:, 0]).astype(np.int64) @ (groups[:, 3] - groups[:, 2] + 1).astype(np.int64))
-
-
-FINEST = 1 << 16
-"""Units of price per token, if sums fit in 63 bits."""
 
 
 @dataclass(frozen=True, eq=False)

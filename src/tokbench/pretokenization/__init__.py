@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Setting = str | Mapping[str, Any]
 """Name of a pre-tokenization (all options at their defaults), or a mapping of ``method`` and options."""
+Function = TypeVar("Function", bound=Callable[..., NDArray[np.int64] | Cut])
+LISTED = 8
+"""Values of a list that a label shows; of a longer list it has the number, and a checksum that differs for others."""
 
 
 class Choose(Protocol):
@@ -71,8 +74,6 @@ class ChosenScheme(Scheme):
 
 
 schemes: Registry[Scheme] = Registry("pre-tokenization", "tokbench.pretokenization", Boundaries)
-
-Function = TypeVar("Function", bound=Callable[..., NDArray[np.int64] | Cut])
 
 
 def pretokenization(
@@ -228,10 +229,6 @@ def _setting(method: Scheme, options: "Options | None") -> str | dict[str, Any]:
 
 def _canonical(setting: Mapping[str, Any]) -> str:
     return json.dumps(setting, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-LISTED = 8
-"""Values of a list that a label shows; of a longer list it has the number, and a checksum that differs for others."""
 
 
 def _label(value: Any) -> str:

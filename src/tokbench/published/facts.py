@@ -25,6 +25,26 @@ PAPERS = {
     "bytespan": "ByteSpan: Information-Driven Subword Tokenisation",
 }
 """Titles by the short name of a paper in files and experiments."""
+SLACK = 1e-9
+"""Tolerance at the ends of an interval, so that a value at an end is inside."""
+_NULLS: tuple[Null, ...] = ("tied", "untied")
+SUITE = {"pathpiece": "ten tasks", "greedtok": "eleven tasks"}
+"""Names of the papers' sets of tasks."""
+MODEL = "350M"
+"""Model of "Tokenization Is More Than Compression" with which every variant was trained."""
+APART = ("randtrain_", "pathpiece_ngram_space_digit")
+"""Prefixes of variants outside the 18: those of appendix F, and one that was trained only at 1.3B."""
+SAME = "same"
+WITHIN = "within rounding"
+DIFFERS = "differs"
+MISSING = "not recomputable"
+VERDICTS = {
+    SAME: "what was recomputed from the numbers as printed, rounded to the digits of the paper, is the paper's "
+    "number, or keeps the bound that the paper states",
+    WITHIN: "the paper's number can come from values that round to the numbers printed",
+    DIFFERS: "it cannot",
+    MISSING: "the paper does not print what it was computed from",
+}
 
 
 @cache
@@ -103,11 +123,6 @@ def labels(paper: str) -> dict[str, str]:
 def _read(name: str) -> pl.DataFrame:
     path = files(__package__).joinpath(f"{name}.csv")
     return pl.read_csv(path.read_bytes(), infer_schema=False).fill_null("")
-
-
-SLACK = 1e-9
-"""Tolerance at the ends of an interval, so that a value at an end is inside."""
-_NULLS: tuple[Null, ...] = ("tied", "untied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +229,6 @@ def _climb(
     return statistic(here)
 
 
-SUITE = {"pathpiece": "ten tasks", "greedtok": "eleven tasks"}
-"""Names of the papers' sets of tasks."""
-MODEL = "350M"
-"""Model of "Tokenization Is More Than Compression" with which every variant was trained."""
-APART = ("randtrain_", "pathpiece_ngram_space_digit")
-"""Prefixes of variants outside the 18: those of appendix F, and one that was trained only at 1.3B."""
-
-
 @cache
 def spans(paper: str) -> dict[tuple[str, str, int, str], PrintedValue]:
     """Return the span of each accuracy, in percent, by model, variant, size and task."""
@@ -292,19 +299,6 @@ def measured_spans(metric: str) -> dict[tuple[str, int], PrintedValue]:
         (variant, size): printed_span(value)
         for variant, size, value in printed.select("variant", "size", "value").rows()
     }
-
-
-SAME = "same"
-WITHIN = "within rounding"
-DIFFERS = "differs"
-MISSING = "not recomputable"
-VERDICTS = {
-    SAME: "what was recomputed from the numbers as printed, rounded to the digits of the paper, is the paper's "
-    "number, or keeps the bound that the paper states",
-    WITHIN: "the paper's number can come from values that round to the numbers printed",
-    DIFFERS: "it cannot",
-    MISSING: "the paper does not print what it was computed from",
-}
 
 
 @dataclass(frozen=True, slots=True)

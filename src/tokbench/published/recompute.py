@@ -35,6 +35,14 @@ TEN = "pathpiece"
 Row = dict[str, str]
 Recomputed = tuple[PrintedValue | None, str]
 RANDOM = "random guessing"
+SIZE = 40_960
+FILES = {
+    "bpe": "bpe_merge_3_40960",
+    "pathpiece_bpe": "pathpiecel_initbpe_firstspace_1_40960",
+    "sage_bpe": "sage_initbpe_firstspace_6_40960",
+}
+"""Stem of each variant's files: ``.json`` or ``.vocab``, and ``_token_counts.tsv``, plain or compressed."""
+END_OF_TEXT = "<|endoftext|>"
 
 
 @cache
@@ -205,16 +213,6 @@ def _compared(name: str, of: str, accuracy: pl.DataFrame) -> ModelSet:
         critical_differences(accuracy),
         average_intervals(accuracy) if known else None,
     )
-
-
-SIZE = 40_960
-FILES = {
-    "bpe": "bpe_merge_3_40960",
-    "pathpiece_bpe": "pathpiecel_initbpe_firstspace_1_40960",
-    "sage_bpe": "sage_initbpe_firstspace_6_40960",
-}
-"""Stem of each variant's files: ``.json`` or ``.vocab``, and ``_token_counts.tsv``, plain or compressed."""
-END_OF_TEXT = "<|endoftext|>"
 
 
 def released(folder: Path | str) -> list[Statistic]:

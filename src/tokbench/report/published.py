@@ -34,6 +34,37 @@ from tokbench.tabulation.table import Kind
 PAPER, BASE = "picky_bpe", "picky_10"
 NORMAL = 1.959963984540054
 """Half-width of a 95 % interval, in standard errors."""
+KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
+    "averages": ("average accuracies (percent)", ("average_accuracy",), "real", 3),
+    "ranks": ("ranks", ("rank",), "count", None),
+    "p-values": (
+        "p-values of the one-sided Wilcoxon signed-rank test. Ours is exact under ties; least and greatest also use "
+        "the null distribution of untied ranks, as scipy does",
+        ("wilcoxon_p",),
+        "p",
+        3,
+    ),
+    "r-squared": ("R² of average accuracies at two vocabulary sizes", ("r_squared",), "real", 4),
+    "correlations": ("Pearson's r over 54 tokenizers", ("pearson_r",), "real", 4),
+    "improvements": (
+        "improvements of GreedTok (percent of the other's value)",
+        ("improvement_percent:tokens_per_word", "improvement_percent:unigram_objective"),
+        "real",
+        2,
+    ),
+    "shares": ("shares of a vocabulary (percent)", ("removed_percent", "unique_percent"), "real", 2),
+}
+"""Tables of derived numbers: caption, statistics, print format and decimals."""
+OURS = (
+    "Ours is recomputed from the numbers that the paper prints. If a task's number of questions is known, its accuracy "
+    "is the possible share of right answers nearest to the printed one. Least and greatest: range of ours given the "
+    "rounding of the printed numbers."
+)
+_TYPES = dict.fromkeys(("ours", "low", "high"), pl.Float64)
+FAR = 0.05
+"""Least relative difference from the printed p-value for a recomputed one to be listed."""
+NARROW = {"venn": COLUMN, "figure-4": 4.6}
+"""Figures of less than a page's width, in inches, by a part of their name."""
 
 
 def translations_table() -> Table:
@@ -145,34 +176,6 @@ def _by_the_rule(group: pl.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
-    "averages": ("average accuracies (percent)", ("average_accuracy",), "real", 3),
-    "ranks": ("ranks", ("rank",), "count", None),
-    "p-values": (
-        "p-values of the one-sided Wilcoxon signed-rank test. Ours is exact under ties; least and greatest also use "
-        "the null distribution of untied ranks, as scipy does",
-        ("wilcoxon_p",),
-        "p",
-        3,
-    ),
-    "r-squared": ("R² of average accuracies at two vocabulary sizes", ("r_squared",), "real", 4),
-    "correlations": ("Pearson's r over 54 tokenizers", ("pearson_r",), "real", 4),
-    "improvements": (
-        "improvements of GreedTok (percent of the other's value)",
-        ("improvement_percent:tokens_per_word", "improvement_percent:unigram_objective"),
-        "real",
-        2,
-    ),
-    "shares": ("shares of a vocabulary (percent)", ("removed_percent", "unique_percent"), "real", 2),
-}
-"""Tables of derived numbers: caption, statistics, print format and decimals."""
-OURS = (
-    "Ours is recomputed from the numbers that the paper prints. If a task's number of questions is known, its accuracy "
-    "is the possible share of right answers nearest to the printed one. Least and greatest: range of ours given the "
-    "rounding of the printed numbers."
-)
-
-
 def table_of(name: str, caption: str, statistics: Sequence[Statistic], kind: Kind, decimals: int | None) -> Table:
     """Return a table of derived numbers, theirs and ours, one row for each.
 
@@ -212,9 +215,6 @@ def table_of(name: str, caption: str, statistics: Sequence[Statistic], kind: Kin
         if statistic.ours is None
     }
     return Table(name, caption, frame, shown, reasons, notes=[OURS], folded=True)
-
-
-_TYPES = dict.fromkeys(("ours", "low", "high"), pl.Float64)
 
 
 def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets: Sequence[ModelSet]) -> list[Table]:
@@ -312,12 +312,6 @@ def _of_set(compared: ModelSet) -> list[Table]:
     made.append(comparisons_table(f"comparisons-{compared.name}", caption, compared.pairs, compared.order))
     rank_exhibits = average_ranks(f"average-ranks-{compared.name}", compared.average_ranks, compared.order, compared.of)
     return [*made, *(exhibit for exhibit in rank_exhibits if isinstance(exhibit, Table))]
-
-
-FAR = 0.05
-"""Least relative difference from the printed p-value for a recomputed one to be listed."""
-NARROW = {"venn": COLUMN, "figure-4": 4.6}
-"""Figures of less than a page's width, in inches, by a part of their name."""
 
 
 def write_published(folder: Path | str, released_folder: Path | str | None = None) -> list[Statistic]:

@@ -37,6 +37,16 @@ _LATEX = {mark: rf"\{mark}" for mark in "&%$#_{}"} | {
     "\n": " ",
 }
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_PAGE_ROWS = 40
+"""Most rows of a table on one page; longer tables break between pages."""
+_PAGE_WIDTH, _LETTER, _BETWEEN = 345.0, 5.0, 12.0
+"""Width of a page of the class ``article``, of a letter, and of the space between columns, in points."""
+_TYPE = ((1.0, ""), (0.9, r"\small"), (0.8, r"\footnotesize"), (0.7, r"\scriptsize"),
+         (0.6, r"\scriptsize \setlength{\tabcolsep}{3pt}"))  # fmt: skip
+_NARROW = r"\tiny \setlength{\tabcolsep}{2pt}"
+"""Type size by share of the natural width, and the size of tables that are too wide for all of these."""
+_TEXT_LETTERS = 40
+"""Most letters in a line of a text column."""
 
 
 def latex(text: str) -> str:
@@ -51,18 +61,6 @@ def latex(text: str) -> str:
         text,
         flags=re.DOTALL,
     )
-
-
-_PAGE_ROWS = 40
-"""Most rows of a table on one page; longer tables break between pages."""
-_PAGE_WIDTH, _LETTER, _BETWEEN = 345.0, 5.0, 12.0
-"""Width of a page of the class ``article``, of a letter, and of the space between columns, in points."""
-_TYPE = ((1.0, ""), (0.9, r"\small"), (0.8, r"\footnotesize"), (0.7, r"\scriptsize"),
-         (0.6, r"\scriptsize \setlength{\tabcolsep}{3pt}"))  # fmt: skip
-_NARROW = r"\tiny \setlength{\tabcolsep}{2pt}"
-"""Type size by share of the natural width, and the size of tables that are too wide for all of these."""
-_TEXT_LETTERS = 40
-"""Most letters in a line of a text column."""
 
 
 def to_csv(table: Table) -> str:

@@ -19,6 +19,7 @@ from tokbench.options import Options, Seed
 from tokbench.registry import Method, Registry
 
 Gold = Literal["segmentations", "lexical_decisions"]
+Function = TypeVar("Function", bound=Callable[..., Iterator[Any]])
 
 
 class ResourceOptions(Options):
@@ -71,8 +72,6 @@ class ResourceType(Method):
 
 
 resource_types: Registry[ResourceType] = Registry("type of resource", "tokbench.resource", Read)
-
-Function = TypeVar("Function", bound=Callable[..., Iterator[Any]])
 
 
 def resource(

@@ -62,6 +62,10 @@ from tokbench.metric.words import Decision, SegmentedWord, fields, language_tag,
 from tokbench.resource import ResourceOptions, resource
 
 ABSENT = ("", "NA", "NaN", "nan")
+MORPHEME = re.compile(r"<([^<>(){}]+)<|\(([^<>(){}]+)\)|>([^<>(){}]+)>")
+COLUMNS = ("Word", "MorphoLexSegm")
+AFFIXES = ("prefix", "suffix")
+LETTERS = frozenset("ABCXPSO")
 
 
 @resource("british_lexicon_project", gold="lexical_decisions", files="blp-items*", cites=("keuleers2012",))
@@ -131,10 +135,6 @@ def ladec(path: Path, language: str, options: ResourceOptions) -> Iterator[Segme
             yield SegmentedWord(language or "en", compound, (first, second))
 
 
-MORPHEME = re.compile(r"<([^<>(){}]+)<|\(([^<>(){}]+)\)|>([^<>(){}]+)>")
-COLUMNS = ("Word", "MorphoLexSegm")
-
-
 @resource("morpholex", gold="segmentations", files="*.xlsx", cites=("sanchez2018",))
 def morpholex(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
     """Words with prefixes, roots and suffixes."""
@@ -176,9 +176,6 @@ def morphscore(path: Path, language: str, options: ResourceOptions) -> Iterator[
         yield SegmentedWord(tag, word, (first, rest) if rest else (first,))
 
 
-AFFIXES = ("prefix", "suffix")
-
-
 @resource("morphynet", gold="segmentations", files="*.v1.tsv*", cites=("batsuren2021",))
 def morphynet(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
     """Inflected forms with their parts; derived words with their source and its affix."""
@@ -200,9 +197,6 @@ def sigmorphon2022(path: Path, language: str, options: ResourceOptions) -> Itera
     tag = language or language_tag(path, ".")
     for _, (word, morphemes, *_) in fields(path, 2, "word<TAB>m @@m<TAB>code"):
         yield SegmentedWord(tag, word, morphemes.replace(" @@", "\0").split("\0"))
-
-
-LETTERS = frozenset("ABCXPSO")
 
 
 @resource("unblend", gold="segmentations", files="complex_words.tsv*", cites=("pinter2020",))

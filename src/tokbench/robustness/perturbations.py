@@ -24,6 +24,24 @@ RATE = 0.1
 """Default probability that a unit is changed."""
 Change = Callable[[str, Random], str]
 """Function from a unit to its new form. The unit unchanged means that there is no such change."""
+WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+BLANKS = re.compile(r"(?<=\S) (?=\S)")
+NUMBERS = re.compile(r"(?<![\w.,])[0-9]{1,9}(?![\w]|[.,][0-9])")
+ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+"""Rows of letters on a QWERTY keyboard."""
+HOMOGLYPHS = str.maketrans("aceijopsxyABCEHIJKMOPSTXY", "асеіјорѕхуАВСЕНІЈКМОРЅТХУ")
+"""Latin letters -> similar Cyrillic letters."""
+MISREAD = {
+    "rn": "m", "m": "rn", "cl": "d", "d": "cl", "vv": "w", "w": "vv", "l": "1", "I": "l", "O": "0", "e": "c", "h": "b",
+    "S": "5", "B": "8", "g": "q", "ri": "n", "t": "f",
+}  # fmt: skip
+"""Letters -> letters for which optical character recognition takes them."""
+SMALL = [
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+]
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+SCALES = ((10**6, "million"), (10**3, "thousand"), (100, "hundred"))
 
 
 class Edit(NamedTuple):
@@ -53,26 +71,6 @@ class Kind:
     units: re.Pattern[str]
     change: Change
     definition: str
-
-
-WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-BLANKS = re.compile(r"(?<=\S) (?=\S)")
-NUMBERS = re.compile(r"(?<![\w.,])[0-9]{1,9}(?![\w]|[.,][0-9])")
-ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-"""Rows of letters on a QWERTY keyboard."""
-HOMOGLYPHS = str.maketrans("aceijopsxyABCEHIJKMOPSTXY", "асеіјорѕхуАВСЕНІЈКМОРЅТХУ")
-"""Latin letters -> similar Cyrillic letters."""
-MISREAD = {
-    "rn": "m", "m": "rn", "cl": "d", "d": "cl", "vv": "w", "w": "vv", "l": "1", "I": "l", "O": "0", "e": "c", "h": "b",
-    "S": "5", "B": "8", "g": "q", "ri": "n", "t": "f",
-}  # fmt: skip
-"""Letters -> letters for which optical character recognition takes them."""
-SMALL = [
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-]
-TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-SCALES = ((10**6, "million"), (10**3, "thousand"), (100, "hundred"))
 
 
 def swap(word: str, draw: Random) -> str:

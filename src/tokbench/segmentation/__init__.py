@@ -14,6 +14,8 @@ from tokbench.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from tokbench.options import Options
 
+Needs = Literal["merges", "scores", "events", "substring_counts", "tuples", "supermerges"]
+
 
 class Segmenter(Protocol):
     """Splits pre-tokens into tokens. Thread-safe; kernels release the GIL."""
@@ -42,9 +44,6 @@ class Segment(Protocol):
     """
 
     def __call__(self, vocabulary: Vocabulary, options: Any) -> Segmenter: ...
-
-
-Needs = Literal["merges", "scores", "events", "substring_counts", "tuples", "supermerges"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

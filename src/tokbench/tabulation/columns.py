@@ -120,13 +120,6 @@ MEAN_DIFFERENCE = Column(
 LOW = Column("low", pl.Float64, "lower end of the 95 % interval of the mean", DIFFERENCE, decimals=2)
 HIGH = Column("high", pl.Float64, "upper end of this interval", DIFFERENCE, decimals=2)
 MISSING = Column("missing", pl.Int64, "cells left out because only one of the two variants has them", "cells")
-
-
-def of_share(column: Column) -> Column:
-    """Return the column with the unit of a share, for an end of an interval."""
-    return replace(column, unit=SHARE)
-
-
 TOKENS = (
     VARIANT,
     SIZE,
@@ -136,7 +129,6 @@ TOKENS = (
     Column("bytes", pl.Int64, "bytes of their text", "bytes"),
     Column("tokens", pl.Int64, "tokens of their text, without ends", "tokens"),
 )
-
 BOUNDARIES = (
     VARIANT,
     SIZE,
@@ -147,7 +139,6 @@ BOUNDARIES = (
     Column("wrong", pl.Int64, "token boundaries that are not morpheme boundaries", "boundaries"),
     Column("missed", pl.Int64, "morpheme boundaries that are not token boundaries", "boundaries"),
 )
-
 KIND = Column("kind", pl.String, "kind of perturbation of a word, a space or a number")
 EDITS = Column("edits", pl.Int64, "units changed in the text, such as words with a typo", "edits")
 PERTURBED = (
@@ -164,29 +155,8 @@ PERTURBED = (
     ),
 )
 """Columns of documents with perturbed lines."""
-
 _UNCHANGED = "the perturbation does not change the question"
-_SEVERAL = "several choices are right"
 _BITS = "-log2 of the right choice's probability after the {} question / its bytes"
-PERTURBED_ANSWERS = (
-    MODEL,
-    VARIANT,
-    SIZE,
-    SUITE,
-    TASK,
-    KIND,
-    *QUESTION_MEASURES[5:9],
-    replace(EDITS, definition="units of the question that are changed, such as words with a typo; 0 if it is left out"),
-    Column("bytes", pl.Int64, "bytes of the right choice, with the white space before it", "bytes", empty=_SEVERAL),
-    Column("clean_correct", pl.Boolean, "true if the model prefers a right choice after the clean question"),
-    Column("correct", pl.Boolean, "true if it does after the perturbed question", empty=_UNCHANGED),
-    Column("clean_bits_per_byte", pl.Float64, _BITS.format("clean"), "bits per byte", empty=_SEVERAL),
-    Column("bits_per_byte", pl.Float64, _BITS.format("perturbed"), "bits per byte",
-           empty=f"{_UNCHANGED}, or {_SEVERAL}"),
-)  # fmt: skip
-"""Columns of the answers to perturbed questions, which statistics use."""
-
-
 TOKEN_SCORES = (
     VARIANT,
     SIZE,
@@ -202,8 +172,6 @@ TOKEN_SCORES = (
     Column("uniform_bits", pl.Float64, "the same sum if all tokens were equally probable, as before training", "bits"),
 )  # fmt: skip
 """Columns of scored tokens around the end of the vocabulary."""
-
-
 _NOT_RECORDED = "not in the model's manifest"
 TRAINED_ON_COLUMNS = (
     VARIANT,
@@ -221,8 +189,6 @@ TRAINED_ON_COLUMNS = (
            "batches are counted as full", "10^15 operations", "PFLOP", empty=_NOT_RECORDED),
 )  # fmt: skip
 """Columns of the text that models were trained on, which statistics use."""
-
-
 CONVERGENCE_COLUMNS = (
     VARIANT,
     SIZE,
@@ -250,14 +216,11 @@ CONVERGENCE_COLUMNS = (
     ),
 )
 """Columns of the scores of checkpoints, which statistics use."""
-
-
 SEGMENTATION = Column(
     "segmentation", pl.String, "segmentation of the texts into the tokenizer's own tokens: random, characters, or "
     "digits_right (digits in groups of three from the right)",
 )  # fmt: skip
 _OWN = "with the tokenizer's own segmentation"
-_SEVERAL = "several choices are right"
 SEGMENTED_DOCUMENTS_COLUMNS = (
     MODEL,
     VARIANT,
@@ -274,28 +237,6 @@ SEGMENTED_DOCUMENTS_COLUMNS = (
     Column("tokens", pl.Int64, "tokens with the other segmentation", "tokens"),
 )
 """Columns of documents in other segmentations."""
-SEGMENTED_QUESTIONS_COLUMNS = (
-    MODEL,
-    VARIANT,
-    SIZE,
-    SUITE,
-    SEGMENTATION,
-    TASK,
-    DOCUMENT,
-    GROUP,
-    SOURCE_CORPUS,
-    Column("source_document", pl.Int64, "position in its source of the document that the question is made from; "
-           "empty for questions from other sources"),
-    Column("own_correct", pl.Boolean, f"true if the model prefers a right choice {_OWN}"),
-    CORRECT,
-    Column("own_bits_per_byte", pl.Float64, f"bits per byte of the right choice {_OWN}", "bits per byte",
-           empty=_SEVERAL),
-    Column("bits_per_byte", pl.Float64, "bits per byte of the right choice with the other segmentation",
-           "bits per byte", empty=_SEVERAL),
-)  # fmt: skip
-"""Columns of questions in other segmentations."""
-
-
 ORDER = Column("order", pl.Int64, "highest order of the model: tokens in its longest n-gram", "tokens")
 TRAINING_BYTES = Column(
     "training_bytes", pl.Int64, "bytes of text that the model was trained on", "bytes", "trained on (bytes)"
@@ -306,8 +247,6 @@ CANNOT = (
     "from 2 on and at every budget. These models are known to overrate plain Unigram."
 )
 """Limits of these numbers, part of every caption."""
-
-
 PARALLEL = Column("parallel", pl.String, "name of the parallel corpus", heading="corpus")
 SOURCE = Column("source_language", pl.String, "source language", heading="from")
 TARGET = Column("target_language", pl.String, "target language", heading="to")
@@ -333,3 +272,51 @@ SENTENCES = (
     ),
 )  # fmt: skip
 """Columns of translated sentences that statistics use."""
+
+
+def of_share(column: Column) -> Column:
+    """Return the column with the unit of a share, for an end of an interval."""
+    return replace(column, unit=SHARE)
+
+
+_SEVERAL = "several choices are right"
+PERTURBED_ANSWERS = (
+    MODEL,
+    VARIANT,
+    SIZE,
+    SUITE,
+    TASK,
+    KIND,
+    *QUESTION_MEASURES[5:9],
+    replace(EDITS, definition="units of the question that are changed, such as words with a typo; 0 if it is left out"),
+    Column("bytes", pl.Int64, "bytes of the right choice, with the white space before it", "bytes", empty=_SEVERAL),
+    Column("clean_correct", pl.Boolean, "true if the model prefers a right choice after the clean question"),
+    Column("correct", pl.Boolean, "true if it does after the perturbed question", empty=_UNCHANGED),
+    Column("clean_bits_per_byte", pl.Float64, _BITS.format("clean"), "bits per byte", empty=_SEVERAL),
+    Column("bits_per_byte", pl.Float64, _BITS.format("perturbed"), "bits per byte",
+           empty=f"{_UNCHANGED}, or {_SEVERAL}"),
+)  # fmt: skip
+"""Columns of the answers to perturbed questions, which statistics use."""
+
+
+_SEVERAL = "several choices are right"
+SEGMENTED_QUESTIONS_COLUMNS = (
+    MODEL,
+    VARIANT,
+    SIZE,
+    SUITE,
+    SEGMENTATION,
+    TASK,
+    DOCUMENT,
+    GROUP,
+    SOURCE_CORPUS,
+    Column("source_document", pl.Int64, "position in its source of the document that the question is made from; "
+           "empty for questions from other sources"),
+    Column("own_correct", pl.Boolean, f"true if the model prefers a right choice {_OWN}"),
+    CORRECT,
+    Column("own_bits_per_byte", pl.Float64, f"bits per byte of the right choice {_OWN}", "bits per byte",
+           empty=_SEVERAL),
+    Column("bits_per_byte", pl.Float64, "bits per byte of the right choice with the other segmentation",
+           "bits per byte", empty=_SEVERAL),
+)  # fmt: skip
+"""Columns of questions in other segmentations."""

@@ -11,6 +11,25 @@ from tokbench.tokenizer import Tokenizer
 
 NATIVE = "our three phases"
 UNMEASURED = "it was imported without documents to check"
+COUNTS = {
+    "documents": "documents of the evaluation split, on which it was compared with its library",
+    "documents_changed": "documents that decoding does not return byte for byte",
+    "documents_not_utf8": "documents that are not UTF-8, which libraries cannot read unchanged",
+    "bytes": "bytes of these documents",
+    "bytes_lost": "bytes missing from the decoded text, in order; an upper limit",
+    "tokens": "tokens of these documents",
+    "unknown_tokens": "tokens for text that the vocabulary cannot represent",
+    "characters": "characters of these documents, as its library reads them; 0 if Tokbench runs it unnormalised",
+    "characters_normalised": "characters changed by its normaliser and not restored by decoding, without whitespace",
+}
+"""Counts of an import, with their definitions."""
+_UNITS = {
+    "documents": "documents",
+    "bytes": "bytes",
+    "tokens": "tokens",
+    "unknown": "tokens",
+    "characters": "characters",
+}
 
 
 def imported_table(tokenizers: Mapping[tuple[str, int], Tokenizer]) -> pl.DataFrame:
@@ -36,25 +55,6 @@ def imported_table(tokenizers: Mapping[tuple[str, int], Tokenizer]) -> pl.DataFr
     return pl.DataFrame(rows, schema=IMPORTED.schema, orient="row")
 
 
-COUNTS = {
-    "documents": "documents of the evaluation split, on which it was compared with its library",
-    "documents_changed": "documents that decoding does not return byte for byte",
-    "documents_not_utf8": "documents that are not UTF-8, which libraries cannot read unchanged",
-    "bytes": "bytes of these documents",
-    "bytes_lost": "bytes missing from the decoded text, in order; an upper limit",
-    "tokens": "tokens of these documents",
-    "unknown_tokens": "tokens for text that the vocabulary cannot represent",
-    "characters": "characters of these documents, as its library reads them; 0 if Tokbench runs it unnormalised",
-    "characters_normalised": "characters changed by its normaliser and not restored by decoding, without whitespace",
-}
-"""Counts of an import, with their definitions."""
-_UNITS = {
-    "documents": "documents",
-    "bytes": "bytes",
-    "tokens": "tokens",
-    "unknown": "tokens",
-    "characters": "characters",
-}
 IMPORTED = TidyTable(
     "imported",
     "an external tokenizer",

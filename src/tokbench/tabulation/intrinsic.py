@@ -28,6 +28,10 @@ from tokbench.tabulation.tokenizer_pairs import (
 )
 from tokbench.tokenizer import Tokenizer
 
+Key = tuple[str, int]
+"""Variant and vocabulary size."""
+ORDER = ("corpus", "language", "metric", "definition", "size", "variant")
+
 
 def relative_to(intrinsic: pl.DataFrame, metric: str, baseline: str) -> pl.DataFrame:
     """Divide a metric by the baseline variant's value at the same size, corpus, language and definition.
@@ -68,11 +72,6 @@ def relative_to(intrinsic: pl.DataFrame, metric: str, baseline: str) -> pl.DataF
         )
         .select(list(schema(COLUMNS)))
     )
-
-
-Key = tuple[str, int]
-"""Variant and vocabulary size."""
-ORDER = ("corpus", "language", "metric", "definition", "size", "variant")
 
 
 def intrinsic_and_compared(

@@ -25,6 +25,15 @@ COLUMNS = (
     Column("share_of_b", pl.Float64, "shared tokens / tokens of b", "ratio"),
     REASON,
 )
+REGIONS = {
+    "only_a": "only in a",
+    "only_b": "only in b",
+    "only_c": "only in c",
+    "a_and_b": "in a and b, not in c",
+    "a_and_c": "in a and c, not in b",
+    "b_and_c": "in b and c, not in a",
+    "all": "in all three",
+}
 
 
 def overlap(
@@ -117,17 +126,6 @@ OVERLAPS = TidyTable(
         ),
     ),
 )
-
-
-REGIONS = {
-    "only_a": "only in a",
-    "only_b": "only in b",
-    "only_c": "only in c",
-    "a_and_b": "in a and b, not in c",
-    "a_and_c": "in a and c, not in b",
-    "b_and_c": "in b and c, not in a",
-    "all": "in all three",
-}
 
 
 def venn_regions(vocabularies: Mapping[str, Vocabulary]) -> pl.DataFrame:

@@ -29,6 +29,12 @@ from tokbench.vocabulary import Vocabulary
 
 PART_BYTES = 1 << 20
 """Approximate bytes of a text that a thread processes at a time. The ids do not depend on it."""
+CONTINUES = 0x80
+"""Value of the two high bits of a UTF-8 continuation byte."""
+BYTE_FORMATS = ("B", "b", "c")
+"""Formats of buffers with byte items."""
+COLUMNS = ("columns", "column_names")
+"""Public attributes with the column names of data frames and datasets. An object with either is a table."""
 
 
 class TextEncoder:
@@ -227,10 +233,6 @@ class TokenSpans(NamedTuple):
     placed: NDArray[np.bool_]
 
 
-CONTINUES = 0x80
-"""Value of the two high bits of a UTF-8 continuation byte."""
-
-
 def character_spans(text: str, borders: NDArray[np.int64]) -> NDArray[np.int64]:
     """Convert byte borders to character spans, int64 [tokens, 2]: start and end of each token.
 
@@ -255,12 +257,6 @@ def before(text: bytes, size: int) -> bytes:
     while max(0, size - 3) < end < len(text) and text[end] & 0xC0 == CONTINUES:
         end -= 1
     return text[:size] if size < len(text) and text[end] & 0xC0 == CONTINUES else text[:end]
-
-
-BYTE_FORMATS = ("B", "b", "c")
-"""Formats of buffers with byte items."""
-COLUMNS = ("columns", "column_names")
-"""Public attributes with the column names of data frames and datasets. An object with either is a table."""
 
 
 def as_bytes(text: Any) -> bytes:

@@ -16,6 +16,10 @@ FAST = "PreTrainedTokenizerFast"
 """Class by which ``AutoTokenizer`` opens a folder with ``tokenizer.json`` without Tokbench."""
 END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
+PRINTABLE = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
+"""Bytes spelt as the character of the same code point. The other bytes map to U+0100 onwards, in order."""
+CONTINUATION = "\u203f"
+"""Prefix of tokens that match only inside a pre-token. No byte maps to it, unlike WordPiece's ``##``."""
 
 
 def end_token(origin: Mapping[str, Any]) -> str:
@@ -92,12 +96,6 @@ def names_another_class(folder: Path) -> bool:
         return False
     except (ValueError, TypeError, KeyError):
         return True
-
-
-PRINTABLE = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
-"""Bytes spelt as the character of the same code point. The other bytes map to U+0100 onwards, in order."""
-CONTINUATION = "\u203f"
-"""Prefix of tokens that match only inside a pre-token. No byte maps to it, unlike WordPiece's ``##``."""
 
 
 def _characters() -> tuple[str, ...]:

@@ -35,6 +35,10 @@ MARGIN = 80
 """MB added to the measured memory, for small counts and for libraries."""
 Request = Callable[[Any, int], int]
 """Function that Snakemake calls with the wildcards and the attempt."""
+LARGEST_FILE = 100_000_000
+"""Maximum bytes of a file whose content is read; for larger files, size and date are used."""
+LARGEST_TOTAL = 1_000_000_000
+"""Maximum bytes of all files of a job whose content is read; for further files, size and date are used."""
 
 
 def memory_on_attempt(mem_mb: int, attempt: int) -> int:
@@ -115,12 +119,6 @@ def _places(path: str, changed: int, longest: int | None, max_pretoken_bytes: in
         lengths = (np.asarray(pc.binary_length(batch.column(0)), np.int64) for batch in batches)
         limited = (some if max_pretoken_bytes is None else some[some <= max_pretoken_bytes] for some in lengths)
         return sum(int(places_of(some, longest).sum()) for some in limited)
-
-
-LARGEST_FILE = 100_000_000
-"""Maximum bytes of a file whose content is read; for larger files, size and date are used."""
-LARGEST_TOTAL = 1_000_000_000
-"""Maximum bytes of all files of a job whose content is read; for further files, size and date are used."""
 
 
 def content_of(files: Callable[[Any], Iterable[str]]) -> Callable[[Any], str]:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 END, PROMPT = "<|endoftext|>", "<|endofprompt|>"
 FILL = "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"
+PATTERNS = {"llama4": "o200k", "glm4": "cl100k"}
+"""Patterns whose name is not that of the encoding."""
 
 
 class Ranks(NamedTuple):
@@ -51,8 +53,6 @@ OTHERS = {
     "kimi": Ranks(163584, "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103"),
 }
 """Rank files of other models by name: Llama 3 and 4, Qwen 1, Qwen 3.5 and 3.6, GLM-4 and Kimi K2."""
-PATTERNS = {"llama4": "o200k", "glm4": "cl100k"}
-"""Patterns whose name is not that of the encoding."""
 
 
 def special_tokens_of(encoding: str) -> dict[str, int]:

@@ -36,6 +36,11 @@ UNICODE = frozenset(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "BertNormalizer"
 PER_CHARACTER = {"ByteLevel": 4, "Metaspace": 2, "BertNormalizer": 3}
 """Growth of other steps: bytes of a character, a mark before it, and spaces around an ideograph."""
 LISTS = ("normalizers", "pretokenizers", "decoders")
+BY_TOKEN = frozenset(("ByteLevel", "ByteFallback", "Metaspace", "Replace", "Fuse", "Strip"))
+"""Supported steps of decoders; the last two apply to a complete text."""
+BYTE = re.compile("<0x[0-9A-F]{2}>")
+WORD = tokenizers.Regex(r"\S+")
+"""Parts in which a text is compared with its normalised form."""
 
 
 def check_growth(normalizer: Any, pre_tokenizer: Any, decoder: Any) -> None:
@@ -114,12 +119,6 @@ def _decomposed(text: str) -> int:
 
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # Its threads do not survive a fork.
-
-BY_TOKEN = frozenset(("ByteLevel", "ByteFallback", "Metaspace", "Replace", "Fuse", "Strip"))
-"""Supported steps of decoders; the last two apply to a complete text."""
-BYTE = re.compile("<0x[0-9A-F]{2}>")
-WORD = tokenizers.Regex(r"\S+")
-"""Parts in which a text is compared with its normalised form."""
 
 
 class HuggingFace:

@@ -23,6 +23,7 @@ from tokbench.registry import Method, Registry
 
 TEXT = "text"
 """Name of the format of files that have no other."""
+Function = TypeVar("Function", bound=Callable[..., Iterator[Any]])
 
 
 class ReadTexts(Protocol):
@@ -97,8 +98,6 @@ class CorpusFormat(Method):
 
 
 corpus_formats: Registry[CorpusFormat] = Registry("corpus format", "tokbench.corpus.formats", ReadRows, named_by="type")
-
-Function = TypeVar("Function", bound=Callable[..., Iterator[Any]])
 
 
 def corpus_format(

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 Kind = Literal["failure", "warning", "told"]
 """Severity of a check that does not pass: error, warning, or information only."""
 Result = Literal["passed", "failure", "warning", "told", "not applicable"]
+MOST_TRIALS = 3000
+"""Default maximum number of inputs tried by :func:`shortest`."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,6 @@ def not_applicable(why: str) -> Finding:
 def of(count: int, total: int, things: str) -> str:
     """Return a text such as ``3 of 12 texts``."""
     return f"{count:,} of {total:,} {things}"
-
-
-MOST_TRIALS = 3000
-"""Default maximum number of inputs tried by :func:`shortest`."""
 
 
 def shortest(text: bytes, shows: Callable[[bytes], bool], most: int = MOST_TRIALS) -> bytes:

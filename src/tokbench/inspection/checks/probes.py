@@ -40,6 +40,12 @@ RUNS = ("a", " ", "\n", "\t", "0", "-", "ab", "the ", "A", "é", "\u0301", "漢"
 """Units repeated in long runs."""
 RUN_LENGTHS = (100, 1000, 10_000, 100_000)
 """Numbers of repetitions in a run."""
+SPECIAL = (
+    "<|endoftext|>", "<|padding|>", "<|im_start|>", "<|im_end|>", "<|begin_of_text|>", "<|eot_id|>", "<|fim_prefix|>",
+    "<s>", "</s>", "<unk>", "<pad>", "<mask>", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]", "[INST]", "<0x41>", "Ġ",
+    "##a", "</w>", "\u203f",
+)  # fmt: skip
+"""Strings that some tokenizers treat as special."""
 
 
 @cache
@@ -114,11 +120,3 @@ def invalid_utf8() -> tuple[bytes, ...]:
 def numbers() -> tuple[bytes, ...]:
     """Return the numbers from 0 to 9999."""
     return tuple(str(number).encode() for number in range(10_000))
-
-
-SPECIAL = (
-    "<|endoftext|>", "<|padding|>", "<|im_start|>", "<|im_end|>", "<|begin_of_text|>", "<|eot_id|>", "<|fim_prefix|>",
-    "<s>", "</s>", "<unk>", "<pad>", "<mask>", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]", "[INST]", "<0x41>", "Ġ",
-    "##a", "</w>", "\u203f",
-)  # fmt: skip
-"""Strings that some tokenizers treat as special."""

@@ -18,6 +18,8 @@ SHOWN = 3
 """Maximum number of examples per check."""
 SLOW = 1.0
 """Processor time in seconds after which no longer run is tried."""
+MOST_UNKNOWN = 0.01
+"""Share of unknown tokens in a script above which the check warns."""
 
 
 def came_back(subject: TokenizerUnderTest, text: bytes) -> bytes | str | None:
@@ -174,10 +176,6 @@ CHECKS = (
     Check("documents", "the given documents are restored", "failure", documents),
     Check("idempotence", "decoded text encodes to the same ids again", "failure", idempotent),
 )  # fmt: skip
-
-
-MOST_UNKNOWN = 0.01
-"""Share of unknown tokens in a script above which the check warns."""
 
 
 def white_space_kept(subject: TokenizerUnderTest) -> Finding:

@@ -47,6 +47,16 @@ from tokbench.tokenizer.folder import is_adapted, read_settings
 if TYPE_CHECKING:
     from tokbench.pretokens import PretokenCounts
 
+OF_OTHER_TEXTS = "The experiment's measures are of other texts and not shown; compare without FILES to see them."
+NEAR = 0.001
+STEPS = 2000
+"""Limits of the search for a bound: relative gap, and number of steps."""
+BITS = "bits of the test documents under the n-gram model, end-of-text tokens included, divided by their bytes"
+FORMAT = 2
+"""Version of the schema; incremented if a key changes its meaning or is removed."""
+DIFFERENCES = {"share": "(b - a) / a", "percent": "b - a", "real": "b - a"}
+"""Formula of a difference, by its number format."""
+
 
 class Further(NamedTuple):
     """Optional parts of a comparison.
@@ -63,7 +73,6 @@ class Further(NamedTuple):
 
 
 NOTHING = Further()
-OF_OTHER_TEXTS = "The experiment's measures are of other texts and not shown; compare without FILES to see them."
 
 
 class TokenizerComparison(NamedTuple):
@@ -234,11 +243,6 @@ def _tokens(
     return LineGroup(heading, "count", "share", lines, list(dict.fromkeys(notes)))
 
 
-NEAR = 0.001
-STEPS = 2000
-"""Limits of the search for a bound: relative gap, and number of steps."""
-
-
 def gap_notes(
     a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, documents: Sequence[Document], reading: ImportOptions
 ) -> list[str]:
@@ -289,9 +293,6 @@ def _gap_comparison_counts(documents: Sequence[Document], scheme: str) -> "dict[
 
     parts = count_languages(((document.language, document.text) for document in documents), scheme)
     return parts | {"": merge_counts(list(parts.values()))}
-
-
-BITS = "bits of the test documents under the n-gram model, end-of-text tokens included, divided by their bytes"
 
 
 def ngram_part(
@@ -362,12 +363,6 @@ def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[D
         order=HIGHEST_NGRAM_ORDER,
         ids=tokenizer.id_limit,
     )
-
-
-FORMAT = 2
-"""Version of the schema; incremented if a key changes its meaning or is removed."""
-DIFFERENCES = {"share": "(b - a) / a", "percent": "b - a", "real": "b - a"}
-"""Formula of a difference, by its number format."""
 
 
 def comparisons_json(found: Sequence[TokenizerComparison]) -> dict[str, Any]:

@@ -28,6 +28,12 @@ from tokbench.models.byte_lm.options import ByteLmOptions, byte_lm_flops_per_byt
 from tokbench.models.sampler import GAUGES, ThroughputLog, metered, peak_of, remove_samples, training_cost
 from tokbench.models.training import is_made, matching_checkpoints
 
+OF_SCORING = ("stride", "score_batch")
+"""Options that do not affect training. The training rule sets them to fixed values."""
+Curve = list[tuple[int, float, float]]
+FEW = 50
+"""Smallest number of steps before a loss that does not fall is an error."""
+
 
 def write_stream(documents: Iterable[bytes], path: Path) -> str:
     """Write concatenated documents, each after a start token, as little-endian uint16; return a digest of the
@@ -86,12 +92,6 @@ class Windows:
 
 
 log = logging.getLogger(__name__)
-
-OF_SCORING = ("stride", "score_batch")
-"""Options that do not affect training. The training rule sets them to fixed values."""
-Curve = list[tuple[int, float, float]]
-FEW = 50
-"""Smallest number of steps before a loss that does not fall is an error."""
 
 
 def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, checkpoints: Path) -> None:

@@ -27,6 +27,15 @@ WHOLE = ".pt"
 SHARDED = ".sharded"
 LATEST = "latest.pt"
 """Link to the newest checkpoint, the name that Composer resumes from."""
+NOTE = "recipe.json"
+LOGS = "logs"
+"""Folder of the logs of several processes."""
+RUN = ("states", "huggingface", "gauges", LOGS, "curve.csv", NOTE)
+"""Files of a run in its checkpoint folder. The recipe, which identifies them as ours, is removed last."""
+RESUMABLE_CHANGES = frozenset({"checkpoint_every", "microbatch", "resources", "fsdp"})
+"""Options that may change when a training is resumed. Like the number of processes, they affect at most the order of
+sums. For ``fsdp`` this excludes its precision."""
+Recipe = dict[str, Any]
 
 
 def states(checkpoints: Path) -> Path:
@@ -116,17 +125,6 @@ def _note(checkpoint: Path) -> Path:
 
 
 log = logging.getLogger("tokbench.models.pretraining")
-
-NOTE = "recipe.json"
-LOGS = "logs"
-"""Folder of the logs of several processes."""
-RUN = ("states", "huggingface", "gauges", LOGS, "curve.csv", NOTE)
-"""Files of a run in its checkpoint folder. The recipe, which identifies them as ours, is removed last."""
-RESUMABLE_CHANGES = frozenset({"checkpoint_every", "microbatch", "resources", "fsdp"})
-"""Options that may change when a training is resumed. Like the number of processes, they affect at most the order of
-sums. For ``fsdp`` this excludes its precision."""
-
-Recipe = dict[str, Any]
 
 
 def resume_key(options: ModelOptions, phases: Sequence[Phase]) -> Recipe:

@@ -34,6 +34,8 @@ LAYER = {
 }
 """Names of a layer's weights in llm-foundry's MPT and in the Llama of ``transformers``. The former stacks queries, keys
 and values in one matrix."""
+CHECKPOINTS = "checkpoints"
+"""Folder of intermediate checkpoints within a model's folder. Each is a model folder without a tokenizer."""
 
 
 def native(exported: Path, options: ModelOptions) -> LlamaForCausalLM | MptForCausalLM:
@@ -120,10 +122,6 @@ def _reject(exported: Path, wrong: list[str], architecture: str) -> None:
         raise TokbenchError(
             f"{exported}: {wrong[0]} has no place in transformers' {architecture}; change the model's options"
         )
-
-
-CHECKPOINTS = "checkpoints"
-"""Folder of intermediate checkpoints within a model's folder. Each is a model folder without a tokenizer."""
 
 
 def publish(

@@ -39,6 +39,9 @@ from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptO
 from tokbench.models.pretraining.phases import Phase
 from tokbench.models.pretraining.sequences import packed_loader
 
+ALONE = {"NODE_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
+"""Environment variables of distributed libraries, with their values for a single process."""
+
 
 def reshard(folder: Path, *, sharded: bool) -> None:
     """Convert the newest checkpoint between one file and shards, if necessary.
@@ -59,10 +62,6 @@ def reshard(folder: Path, *, sharded: bool) -> None:
         dcp_to_torch_save(found, folder / f"{found.stem}{UNSEALED}")
     write_checksums(folder)
     recover(folder)
-
-
-ALONE = {"NODE_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
-"""Environment variables of distributed libraries, with their values for a single process."""
 
 
 class Average(Algorithm):

@@ -11,6 +11,11 @@ from tokbench.io.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_SEQU
 from tokbench.models.presets import MODEL_RECIPES, SEED
 from tokbench.options import Options
 
+OPTIONAL = ("evaluate_at", "fsdp", "attention_within_documents")
+"""Options that are part of a recipe only if they are set."""
+Beta = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(ge=0.001, lt=1)]
+
 
 class Sharding(Options):
     """Fully sharded data parallelism (Zhao et al. 2023). It has no effect with one process.
@@ -55,12 +60,6 @@ class TrainingResources(Options):
     def processes(self) -> int:
         """Number of processes on all nodes."""
         return self.nodes * self.processes_per_node
-
-
-OPTIONAL = ("evaluate_at", "fsdp", "attention_within_documents")
-"""Options that are part of a recipe only if they are set."""
-Beta = Annotated[float, Field(ge=0, lt=1)]
-Share = Annotated[float, Field(ge=0.001, lt=1)]
 
 
 class ModelOptions(Options, ABC):

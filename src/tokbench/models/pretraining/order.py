@@ -21,6 +21,10 @@ from tokbench.errors import TokbenchError
 
 ENCODE_BYTES = 8 << 20
 """Bytes of text encoded at a time. Short documents are grouped; long ones are split if the tokenizer can split them."""
+PLACES = 1 << 64
+WORD = PLACES - 1
+GAMMA = 0x9E3779B97F4A7C15
+FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 class Encoder(Protocol):
@@ -115,12 +119,6 @@ def _groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
             group, size = [], 0
     if group:
         yield group
-
-
-PLACES = 1 << 64
-WORD = PLACES - 1
-GAMMA = 0x9E3779B97F4A7C15
-FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def place_of(document: int, seed: int) -> int:

@@ -22,6 +22,9 @@ TENSORS = {
     BOTH: "model.shared.weight",
 }
 """Names of the embeddings in the Marian model of ``transformers``. The output layer shares the decoder's."""
+SIDES = ("source", "target")
+"""Folders of the tokenizers in the folder of a model."""
+ROLES: tuple[Role, Role] = ("source_tokenizer", "target_tokenizer")
 
 
 class EmbeddingSide(NamedTuple):
@@ -40,11 +43,6 @@ class EmbeddingSide(NamedTuple):
     tensor: str
     before: int
     occurrences: NDArray[np.int64]
-
-
-SIDES = ("source", "target")
-"""Folders of the tokenizers in the folder of a model."""
-ROLES: tuple[Role, Role] = ("source_tokenizer", "target_tokenizer")
 
 
 def tokenizers_of(model: Path) -> dict[str, Tokenizer]:

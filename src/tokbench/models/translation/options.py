@@ -11,6 +11,12 @@ from tokbench.models.presets import TRANSLATION_RECIPES
 from tokbench.options import Options
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
+OF_SEARCH = ("beam", "length_penalty", "max_tokens", "translate_batch")
+"""Options that do not affect training."""
+PADDING, END = 0, 1
+"""Ids of the padding, which also starts a translation, and of the end of a sentence."""
+SPECIAL = 2
+"""Number of special ids, which precede those of every tokenizer."""
 
 
 class TranslationOptions(Options):
@@ -85,18 +91,10 @@ class TranslationOptions(Options):
         return self
 
 
-OF_SEARCH = ("beam", "length_penalty", "max_tokens", "translate_batch")
-"""Options that do not affect training."""
 PRESETS: dict[str, TranslationOptions] = {
     name: TranslationOptions.model_validate(values) for name, values in TRANSLATION_RECIPES.items()
 }
 """Named recipes with all options."""
-
-
-PADDING, END = 0, 1
-"""Ids of the padding, which also starts a translation, and of the end of a sentence."""
-SPECIAL = 2
-"""Number of special ids, which precede those of every tokenizer."""
 
 
 def translation_training_flops(

@@ -18,6 +18,8 @@ from tokbench.statistics.comparisons.translations import CHRF_ORDER, Score, bleu
 
 NEAR = 1e-6
 """Largest difference between a score from counts and sacrebleu's own."""
+Statistics = Callable[[str, str], list[int]]
+"""Function that counts what a score is computed from, for a translation and its reference."""
 
 
 class Translated(NamedTuple):
@@ -84,10 +86,6 @@ def score(
 def _scored(metric: str, value: float, samples: NDArray[np.float64], signature: str) -> dict[str, Any]:
     low, high = np.quantile(samples, [0.025, 0.975]).tolist()
     return {"metric": metric, "value": value, "low": low, "high": high, "signature": signature}
-
-
-Statistics = Callable[[str, str], list[int]]
-"""Function that counts what a score is computed from, for a translation and its reference."""
 
 
 def metrics(tokenizer: str = "13a") -> list[tuple[str, Any, Score, Statistics]]:

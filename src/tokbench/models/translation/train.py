@@ -38,6 +38,10 @@ COLUMNS = ("step", "epoch", "tokens", "loss", "learning_rate", "dev_loss", "dev_
 per token with smoothing. At the end of an epoch also the loss on the development split, without smoothing."""
 Row = tuple[int, int, int, float, float, float | None, float | None]
 Weights = dict[str, torch.Tensor]
+OF_NO_WEIGHT = {"checkpoint_every", *OF_SEARCH}
+"""Options that do not affect training."""
+EVERY = 50
+"""Steps per row of the curve."""
 
 
 @dataclass
@@ -186,12 +190,6 @@ def write_curve(curve: list[Row], path: Path) -> None:
 
 
 log = logging.getLogger(__name__)
-
-OF_NO_WEIGHT = {"checkpoint_every", *OF_SEARCH}
-"""Options that do not affect training."""
-
-EVERY = 50
-"""Steps per row of the curve."""
 
 
 def train(

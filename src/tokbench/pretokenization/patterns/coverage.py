@@ -14,6 +14,11 @@ from tokbench.pretokenization.patterns.borders import Steps
 from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
 
+MOST = 2_000
+"""Maximum number of texts for a sequence of patterns; if there are more, a sample of this size is drawn."""
+FEW = 4
+"""Maximum number of characters of a class that extend one text."""
+
 
 def left_out(pattern: str) -> str | None:
     """Return a character that may be outside of all matches, None if there is none.
@@ -48,12 +53,6 @@ def _runs(pattern: str) -> Iterator[tuple[int, bool]]:
     automaton = automaton_of_sequence((pattern,))
     sure = Steps(automaton).sure
     yield from ((code, bool(sure >> number & 1)) for code, number in automaton.symbols.classes.runs)
-
-
-MOST = 2_000
-"""Maximum number of texts for a sequence of patterns; if there are more, a sample of this size is drawn."""
-FEW = 4
-"""Maximum number of characters of a class that extend one text."""
 
 
 def access_texts(patterns: Sequence[str], without: frozenset[int] = frozenset()) -> Iterator[str]:

@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     import regex
     from numpy.typing import NDArray
 
+Characters = Callable[[str], Iterable[int]]
+"""Function from a text to the ends of its pieces in characters, ascending; the last is its length."""
+PATIENCE = 10.0
+"""Seconds that a pattern may need for any text."""
+SLOWEST = 20_000
+"""Characters for which a pattern may need one more second; usual patterns process millions."""
+PROBES = ("", "Ab's 1\u00b2, \n\t\u00e9\u4e2d!")
+"""Texts that a pattern is tested on before use."""
+SHOWN = 20
+"""Characters of a text that a message shows."""
+
 
 class Boundaries(Protocol):
     """Signature of a pre-tokenization without options."""
@@ -76,18 +87,6 @@ def cut_by_scanner(*patterns: str) -> Cut | None:
     if scanner is None:
         return None
     return Cut(boundaries=partial(boundaries, scanner), splits=patterns, scanner=scanner)
-
-
-Characters = Callable[[str], Iterable[int]]
-"""Function from a text to the ends of its pieces in characters, ascending; the last is its length."""
-PATIENCE = 10.0
-"""Seconds that a pattern may need for any text."""
-SLOWEST = 20_000
-"""Characters for which a pattern may need one more second; usual patterns process millions."""
-PROBES = ("", "Ab's 1\u00b2, \n\t\u00e9\u4e2d!")
-"""Texts that a pattern is tested on before use."""
-SHOWN = 20
-"""Characters of a text that a message shows."""
 
 
 def expression_of(pattern: str) -> "regex.Pattern[str]":

@@ -38,6 +38,7 @@ GAP = -1
 """State of the second pattern between two matches."""
 MOST_PAIRS = 4000
 Pair = tuple[int, int]
+MOST_RUNS = 10_000
 
 
 def intersect(first: Automaton, second: Automaton) -> Automaton:
@@ -142,9 +143,6 @@ def able(automaton: Automaton) -> int:
         if more == found:
             return found
         found = more
-
-
-MOST_RUNS = 10_000
 
 
 def automaton_of_sequence(patterns: Sequence[str]) -> Automaton:

@@ -26,6 +26,7 @@ from tokbench.report.figures.style import (
 _RADII = (5.0, 9.0, 14.0, 20.0, 28.0, 38.0)
 _DIRECTIONS = (0, 2, 6, 4, 1, 7, 3, 5)
 _LEADER_FROM = 12.0
+_NAMES_UP_TO = 8
 
 
 def place_labels(axes: Axes, labels: Sequence[tuple[float, float, str]], points: Sequence[tuple[float, float]]) -> None:
@@ -90,9 +91,6 @@ def _overlap(a: Bbox, b: Bbox) -> float:
 
 def _outside(box: Bbox, frame: Bbox) -> float:
     return float(box.width * box.height) - _overlap(box, frame)
-
-
-_NAMES_UP_TO = 8
 
 
 def draw(

@@ -29,6 +29,11 @@ _GROUP = re.compile(r"<(/?)g\b([^>]*?)(/?)>\n?")
 _XLINK = re.compile(r' xmlns:xlink="[^"]*"|(?<= )xlink:(?=href=")')
 """The prefix of references in SVG 1.1, which SVG 2 does not need."""
 _LETTERS = re.compile(r"(?<=/>)\n(?=<use )")
+_BETWEEN = re.compile(r">\s+<")
+_LETTER = re.compile(r'<path id="([^"]+)" (d="[^"]*" transform="scale\([^)]*\)")/>')
+_USE = re.compile(r'<use href="#([^"]+)"')
+_EMPTY = "<defs></defs>"
+_STYLE = re.compile(r"<style\b.*?</style>", re.DOTALL)
 
 
 def compact(svg: str) -> str:
@@ -104,13 +109,6 @@ def _ungrouped(svg: str) -> str:
         return "" if plain.pop() else found[0]
 
     return _GROUP.sub(kept, svg)
-
-
-_BETWEEN = re.compile(r">\s+<")
-_LETTER = re.compile(r'<path id="([^"]+)" (d="[^"]*" transform="scale\([^)]*\)")/>')
-_USE = re.compile(r'<use href="#([^"]+)"')
-_EMPTY = "<defs></defs>"
-_STYLE = re.compile(r"<style\b.*?</style>", re.DOTALL)
 
 
 def lean(svg: str) -> str:

@@ -15,6 +15,10 @@ _REGIONS = {
     "b_and_c": "011", "all": "111",
 }  # fmt: skip
 """Names of the regions in matplotlib-venn, in its order."""
+_LETTER = 0.042
+"""Height of a letter of a rotated name, in inches."""
+_PANEL = 1.3
+"""Least width of a panel, in inches."""
 
 
 def draw(
@@ -69,14 +73,6 @@ def draw(
                 fontweight="bold",
             )
         return fix_layout(figure)
-
-
-_LETTER = 0.042
-"""Height of a letter of a rotated name, in inches."""
-
-
-_PANEL = 1.3
-"""Least width of a panel, in inches."""
 
 
 def draw_profile(

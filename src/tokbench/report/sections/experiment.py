@@ -19,6 +19,17 @@ from tokbench.tabulation.documents import LEAKAGE
 from tokbench.tabulation.external_tokenizers import IMPORTED
 
 _FIRST = ("pretokenization", "construction", "initial", "segmentation")
+HOW = (
+    "Each row is one tokenizer{sizes}; the small number is its number of tokens. Orange: {baseline} has no token with "
+    "these bounds. ␣ is a space; bytes in hexadecimal are in ⟨brackets⟩. Point at a token to see its id."
+)
+NAMED = "Sentences of the configuration come first. The others are"
+CHOSEN = (
+    "chosen automatically from the evaluation split: the sentences with the most disagreement on boundaries per byte. "
+    f"Candidates: the first {OF_LANGUAGE} sentences of each language in the first shard that are mostly letters and "
+    f"have {SHORTEST} to {LONGEST} bytes. At most three are of one language, and one of a document."
+)
+Span = tuple[int | None, int | None]
 
 
 def experiment(content: ReportContent) -> Section:
@@ -146,19 +157,6 @@ def published(content: ReportContent) -> Section:
     shown = [] if frame is None else [frame.with_columns(pl.col("measure").str.replace_all("_", " "))]
     tables = [*(rows(BESIDE, one) for one in shown), *split_all(content, PUBLISHED_TRANSLATIONS)]
     return Section("published", "Comparison with published values", exhibits=tables)
-
-
-HOW = (
-    "Each row is one tokenizer{sizes}; the small number is its number of tokens. Orange: {baseline} has no token with "
-    "these bounds. ␣ is a space; bytes in hexadecimal are in ⟨brackets⟩. Point at a token to see its id."
-)
-NAMED = "Sentences of the configuration come first. The others are"
-CHOSEN = (
-    "chosen automatically from the evaluation split: the sentences with the most disagreement on boundaries per byte. "
-    f"Candidates: the first {OF_LANGUAGE} sentences of each language in the first shard that are mostly letters and "
-    f"have {SHORTEST} to {LONGEST} bytes. At most three are of one language, and one of a document."
-)
-Span = tuple[int | None, int | None]
 
 
 def examples(content: ReportContent) -> Section:

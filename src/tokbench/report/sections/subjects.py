@@ -16,6 +16,9 @@ Measure = tuple[str, str]
 """A metric and its definition."""
 Place = tuple[str, int, Shown]
 """Place of a measure: name of the family, index among its columns, and the column."""
+SAME = {"single_byte_token_share": "byte_fallback"}
+"""Metrics with equal values under another metric's name; only the latter is shown if both were measured."""
+_MODEL = re.compile(r"model (\S+)$")
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,7 @@ SUBJECTS = (
     MetricGroup("languages", "Parity between languages", ("parity",)),
     MetricGroup("embeddings", "Embeddings of the trained models", ("undertrained",)),
 )
-SAME = {"single_byte_token_share": "byte_fallback"}
-"""Metrics with equal values under another metric's name; only the latter is shown if both were measured."""
 OTHERS = MetricGroup("others", "Further measures")
-_MODEL = re.compile(r"model (\S+)$")
 
 
 def by_subject(measures: Iterable[Measure]) -> list[tuple[MetricGroup, list[tuple[Measure, str]]]]:

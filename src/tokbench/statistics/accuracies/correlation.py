@@ -25,6 +25,7 @@ Point = tuple[str, int]
 Key = TypeVar("Key", str, Point)
 NORMAL = 1.959963984540054
 """Standard normal quantile: exceeded with probability 0.025."""
+SMALLER = "Tokenizers with fewer tokens than requested, if any, are included; a nominal size is the requested one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,6 @@ def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]
     return found
 
 
-SMALLER = "Tokenizers with fewer tokens than requested, if any, are included; a nominal size is the requested one."
 R_SQUARED = TidyTable(
     "r_squared",
     "two vocabulary sizes under a model and suite",

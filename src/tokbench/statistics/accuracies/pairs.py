@@ -27,6 +27,9 @@ from tokbench.statistics.undersized import AS_MANY, NONE, Undersized, left_out, 
 from tokbench.tabulation import columns, limits
 from tokbench.tabulation.table import DIFFERENCE, Column, Print, TidyTable
 
+ADJUSTED = {"holm": holm, "benjamini_hochberg": benjamini_hochberg}
+"""Corrections by column name."""
+
 
 def best_of(ranks: pl.DataFrame) -> dict[tuple[str, str], str]:
     """Return the variant of the highest average by model and suite; ties go to the first by name.
@@ -70,8 +73,6 @@ class PairedDifference:
 
 
 NOTHING = PairedDifference(None, None, None, None, None, 0, 0, None)
-ADJUSTED = {"holm": holm, "benjamini_hochberg": benjamini_hochberg}
-"""Corrections by column name."""
 
 
 def compare_pairs(

@@ -18,6 +18,15 @@ from tokbench.tabulation.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VAR
 from tokbench.tabulation.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
 RanksRow = tuple[str | int | float | None, ...]
+_AVERAGED = (
+    AVERAGE,
+    Column("rank", pl.Int64, "rank by average, 1 is best; equal averages share the smaller rank; empty for an "
+           "undersized vocabulary and for a model that was trained once"),
+    Column("random_baseline", pl.Float64, "mean over tasks of the expected accuracy of guessing", SHARE),
+    Column("above_random", pl.Float64, "average − random_baseline", DIFFERENCE, "above random"),
+    Column("n", pl.Int64, "cells averaged", "cells"),
+    REASON,
+)  # fmt: skip
 
 
 def averages_by_size(
@@ -88,15 +97,6 @@ def _ranked(grid: Grid, sizes: Sequence[int], fewer: Undersized, ranked: bool) -
     return rows
 
 
-_AVERAGED = (
-    AVERAGE,
-    Column("rank", pl.Int64, "rank by average, 1 is best; equal averages share the smaller rank; empty for an "
-           "undersized vocabulary and for a model that was trained once"),
-    Column("random_baseline", pl.Float64, "mean over tasks of the expected accuracy of guessing", SHARE),
-    Column("above_random", pl.Float64, "average − random_baseline", DIFFERENCE, "above random"),
-    Column("n", pl.Int64, "cells averaged", "cells"),
-    REASON,
-)  # fmt: skip
 RANKS = TidyTable(
     "ranks",
     "a variant under a model and suite",

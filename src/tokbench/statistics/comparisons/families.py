@@ -38,6 +38,9 @@ UNCOUNTED = "tokens were not counted document by document"
 NO_INTERVAL = "no interval could be had"
 NO_BASELINE = "the experiment has no baseline for it"
 OTHER_PRETOKENIZERS = "different pre-tokenizers"
+Tested = Mapping[Pair, Judgement]
+Pretokenizers = Mapping[str, str]
+"""Pre-tokenizer by variant; all variants without an entry share one."""
 
 
 class Value(NamedTuple):
@@ -111,11 +114,6 @@ class ComparisonFamily:
         """Return the reason of the first variant that is not ranked, with its name; empty if all are ranked."""
         reasons = ((name, self.values[name]) for name in variants if name in self.values)
         return next((f"{name} {one.reason or 'is not ranked'}" for name, one in reasons if not one.ranked), "")
-
-
-Tested = Mapping[Pair, Judgement]
-Pretokenizers = Mapping[str, str]
-"""Pre-tokenizer by variant; all variants without an entry share one."""
 
 
 def bests_of(family: ComparisonFamily, pretokenizers: Pretokenizers) -> dict[str, str]:

@@ -28,6 +28,14 @@ NGRAM_KEY = ("corpus", "training_bytes", "order", "size")
 MODEL_KEY = ("corpus", "model", "suite", "size")
 PLACE = ["language", "document", "bytes"]
 LANGUAGES = "languages"
+_COMMON = (
+    Column("between", pl.Float64, "standard deviation of the difference between languages", BITS,
+           "between languages", 4),
+    Column("languages", pl.Int64, "languages that the difference is over", "languages", "languages"),
+    Column("documents", pl.Int64, "documents in these languages", "documents", "documents"),
+)  # fmt: skip
+_MODEL = "the unweighted mean over languages, which are the units of the interval"
+_SHOWN = ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "between", "languages")
 
 
 def ngrams_over_languages(
@@ -135,14 +143,6 @@ def _estimated(
     return found if seeds or not trained else found.excluded(NO_SEED), between, len(seeds)
 
 
-_COMMON = (
-    Column("between", pl.Float64, "standard deviation of the difference between languages", BITS,
-           "between languages", 4),
-    Column("languages", pl.Int64, "languages that the difference is over", "languages", "languages"),
-    Column("documents", pl.Int64, "documents in these languages", "documents", "documents"),
-)  # fmt: skip
-_MODEL = "the unweighted mean over languages, which are the units of the interval"
-_SHOWN = ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "between", "languages")
 NGRAM_LANGUAGES = TidyTable(
     "ngram_languages",
     "two variants at a vocabulary size under the token n-gram models of the highest order and largest budget, over "

@@ -30,6 +30,7 @@ KEY = ("corpus", "model", "suite", "size")
 NO_SEED = "no seed in common"
 DOCUMENTS_EACH: Mapping[str, str] = {}
 """Names of units of no corpus: each document is a unit."""
+_FILES = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json")
 
 
 def compare_model_bits(
@@ -156,7 +157,6 @@ def groups(documents: pl.DataFrame, unit_names: Mapping[str, str] = DOCUMENTS_EA
             yield VariantGroup(key, bits, shared["bytes"].to_numpy().astype(np.float64), unit)
 
 
-_FILES = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json")
 BITS_COMPARISONS = TidyTable(
     "bits_comparisons",
     f"two variants at a vocabulary size under a model and suite; {WHICH}",

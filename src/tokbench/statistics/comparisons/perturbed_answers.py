@@ -51,6 +51,15 @@ Key = tuple[Pair, str, str]
 Values = NDArray[np.float64]
 MEASURES = tuple(one for one in ANSWER_MEASURES if one.name in ("accuracy", "answer_bits_per_byte"))
 NO_CHANGE = "no question that the perturbation changes"
+MEASURE_NAME = Column("measure", pl.String, "accuracy; answer_bits_per_byte: bits per byte of the right answer")
+OVER_KINDS = replace(KIND, definition="kind of perturbation; empty for the unweighted mean over kinds")
+_QUESTIONS = "questions that the kind changes; in a mean over kinds, a question counts once for each"
+_HEAD = (SOURCE_CORPUS, MODEL, SUITE, SIZE)
+_FAMILY = (
+    "all pairs of the corpus, model, suite, size and measure; means over tasks and kinds, single tasks, single kinds, "
+    "and single tasks under single kinds are four families"
+)
+_COMPARED = {one.name: one for one in TASK_MEASURE_COMPARISONS.columns}
 
 
 @dataclass(frozen=True)
@@ -269,10 +278,6 @@ def _pairs(group: PerturbedGroup, measure: Measure, baselines: Mapping[str, str]
     return sorted_pairs(list(group.values), best, baselines)
 
 
-MEASURE_NAME = Column("measure", pl.String, "accuracy; answer_bits_per_byte: bits per byte of the right answer")
-OVER_KINDS = replace(KIND, definition="kind of perturbation; empty for the unweighted mean over kinds")
-_QUESTIONS = "questions that the kind changes; in a mean over kinds, a question counts once for each"
-_HEAD = (SOURCE_CORPUS, MODEL, SUITE, SIZE)
 PERTURBED_MEASURES = TidyTable(
     "perturbed_measures",
     "a measure of a variant's answers to the questions of a task, clean and perturbed, under a model and suite",
@@ -321,11 +326,6 @@ PERTURBED_MEASURES = TidyTable(
     ),
     of_models=True,
 )  # fmt: skip
-_FAMILY = (
-    "all pairs of the corpus, model, suite, size and measure; means over tasks and kinds, single tasks, single kinds, "
-    "and single tasks under single kinds are four families"
-)
-_COMPARED = {one.name: one for one in TASK_MEASURE_COMPARISONS.columns}
 PERTURBED_COMPARISONS = TidyTable(
     "perturbed_comparisons",
     f"two variants at a vocabulary size under a model and suite, by changes of a measure under perturbations; {WHICH}",

@@ -22,6 +22,8 @@ from tokbench.tabulation.table import Column, Print, TidyTable
 
 PER_EDIT = "tokens per edit"
 KEY = ("corpus", "size", "kind")
+_END = "an interval needs two documents"
+_FILES = ("robustness/{variant}/{size}.json",)
 
 
 def robustness_by_kind(robustness_documents: pl.DataFrame) -> pl.DataFrame:
@@ -88,8 +90,6 @@ def _judged() -> tuple[Column, ...]:
     )
 
 
-_END = "an interval needs two documents"
-_FILES = ("robustness/{variant}/{size}.json",)
 ROBUSTNESS = TidyTable(
     "robustness",
     "a tokenizer under a kind of perturbation",

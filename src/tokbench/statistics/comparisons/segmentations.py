@@ -30,6 +30,18 @@ BITS = "bits_per_byte"
 ANSWERS = (Measure("accuracy", "loss_of_accuracy", "lowest"), Measure("answer_bits_per_byte", "loss_of_bits", "lowest"))
 OWN = {"accuracy": "own_correct", "answer_bits_per_byte": "own_bits_per_byte"}
 """Column of a question with the value of a measure in the tokenizer's own segmentation."""
+KEY = ("corpus", "model", "suite", "size", "segmentation", "task", "measure")
+ONE_DOCUMENT = "one document: how much other documents would differ is not known"
+NO_CHANGE = "no changed question with a value for every seed"
+_CORPUS = replace(
+    CORPUS, definition="corpus of the documents, or whose evaluation split questions are made from; empty for others"
+)
+_TASK = replace(TASK, definition="name of the task; empty for documents, and for the unweighted mean over tasks")
+_MEASURE = Column(
+    "measure", pl.String, "bits_per_byte: of documents; accuracy; answer_bits_per_byte: bits per byte of right answers"
+)
+_TWO = "an interval needs two documents, or two clusters of questions"
+_TEXTS = Column("texts", pl.Int64, "documents or questions that the segmentation changes", "texts", "texts")
 
 
 def segmentation_losses(segmented_documents: pl.DataFrame, segmented_questions: pl.DataFrame) -> pl.DataFrame:
@@ -131,18 +143,6 @@ def compare_segmentation_losses(
     return pl.concat(frames).sort(*KEY, "a", "b", maintain_order=True)
 
 
-KEY = ("corpus", "model", "suite", "size", "segmentation", "task", "measure")
-ONE_DOCUMENT = "one document: how much other documents would differ is not known"
-NO_CHANGE = "no changed question with a value for every seed"
-_CORPUS = replace(
-    CORPUS, definition="corpus of the documents, or whose evaluation split questions are made from; empty for others"
-)
-_TASK = replace(TASK, definition="name of the task; empty for documents, and for the unweighted mean over tasks")
-_MEASURE = Column(
-    "measure", pl.String, "bits_per_byte: of documents; accuracy; answer_bits_per_byte: bits per byte of right answers"
-)
-_TWO = "an interval needs two documents, or two clusters of questions"
-_TEXTS = Column("texts", pl.Int64, "documents or questions that the segmentation changes", "texts", "texts")
 SEGMENTATION_LOSSES = TidyTable(
     "segmentation_losses",
     "a measure of a model with a tokenizer that reads texts in another segmentation",

@@ -55,6 +55,18 @@ QUESTION_UNIT, CLUSTER_UNIT = "questions", "clusters of questions"
 NO_QUESTION = "no question in common"
 NO_VALUE = "no question with a value for every seed"
 ONE_CLUSTER = "one cluster of questions: how much the value varies between clusters is not known"
+MEASURE_NAME = Column(
+    "measure", pl.String, "accuracy; answer_bits_per_byte: bits per byte of the right answer; "
+    "answer_probability: probability of the right answer, normalised over the choices",
+)  # fmt: skip
+OVER_TASKS = replace(TASK, definition="name of the task; empty for the unweighted mean over tasks")
+CLUSTERS = Column(
+    "clusters", pl.Int64, "groups of questions, or documents (units) that questions are made from; questions "
+    "without either count one by one", "clusters",
+)  # fmt: skip
+_TWO = "needs two clusters of questions"
+_ONE_SEED = "trained once"
+_FAMILY = "all pairs of the corpus, model, suite, size and measure; means over tasks and single tasks are two families"
 
 
 @dataclass(frozen=True)
@@ -430,17 +442,6 @@ def joined_reasons(*reasons: str | None) -> str | None:
     return "; ".join(filter(None, reasons)) or None
 
 
-MEASURE_NAME = Column(
-    "measure", pl.String, "accuracy; answer_bits_per_byte: bits per byte of the right answer; "
-    "answer_probability: probability of the right answer, normalised over the choices",
-)  # fmt: skip
-OVER_TASKS = replace(TASK, definition="name of the task; empty for the unweighted mean over tasks")
-CLUSTERS = Column(
-    "clusters", pl.Int64, "groups of questions, or documents (units) that questions are made from; questions "
-    "without either count one by one", "clusters",
-)  # fmt: skip
-_TWO = "needs two clusters of questions"
-_ONE_SEED = "trained once"
 TASK_MEASURES = TidyTable(
     "task_measures",
     "a measure of a variant's answers to the questions of a task, under a model and suite",
@@ -484,7 +485,6 @@ TASK_MEASURES = TidyTable(
     ),
     of_models=True,
 )  # fmt: skip
-_FAMILY = "all pairs of the corpus, model, suite, size and measure; means over tasks and single tasks are two families"
 TASK_MEASURE_COMPARISONS = TidyTable(
     "task_measure_comparisons",
     f"two variants at a vocabulary size under a model and suite, by a measure of answers on a task; {WHICH}",

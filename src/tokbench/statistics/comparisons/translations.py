@@ -28,6 +28,7 @@ CHRF_ORDER, CHRF_BETA = 6, 2
 Counts = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Score = Callable[[Counts], Scores]
+KEYS = [column.name for column in SYSTEM] + ["metric"]
 
 
 def bleu(sums: Counts) -> Scores:
@@ -97,7 +98,6 @@ def resampled(statistics: Any, score: Score, *, resamples: int = RESAMPLES, seed
     return score(np.stack([np.bincount(drawn, minlength=count) @ statistics for drawn in draws]))
 
 
-KEYS = [column.name for column in SYSTEM] + ["metric"]
 SCORES: dict[str, Score] = {"BLEU": bleu, "chrF": chrf, "COMET": mean}
 
 

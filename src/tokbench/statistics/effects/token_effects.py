@@ -39,6 +39,24 @@ ONE_SEED = "one training: variation between seeds is not known"
 BITS = "bits"
 OVER_BANDWIDTHS = ("least", "most")
 """Columns of the smallest and largest effect over bandwidths."""
+_HEAD = (CORPUS, VARIANT, SIZE, MODEL)
+_WHICH = (
+    Column("kind", pl.String, "`cut-off` for the end of the vocabulary, `placebo` for a rank where nothing happens"),
+    Column("cutoff", pl.Int64, "rank of the cut-off, from the end of the vocabulary", "ranks"),
+    Column("bandwidth", pl.Int64, "ranks on each side of the cut-off, through which the lines are fitted", "ranks"),
+    Column("band", pl.String, "occurrences of the tokens in the text as segmented by the longer vocabulary; empty for "
+           "all tokens", heading="occurrences"),
+)  # fmt: skip
+_EFFECT = Column(
+    "effect", pl.Float64,
+    "mean log-probability of an occurrence for tokens in the vocabulary minus that for tokens outside, at the cut-off",
+    BITS, "effect (bits)", 3,
+)  # fmt: skip
+_LOW = Column("low", pl.Float64, "lower end of its 95 % interval over tokens, by HC3 and Student's t", BITS, "low", 3)
+_HIGH = Column("high", pl.Float64, "upper end of this interval", BITS, "high", 3)
+_ERROR = Column("error", pl.Float64, "standard error (HC3) over tokens", BITS, "standard error", 3)
+_DEGREES = Column("degrees", pl.Float64, "degrees of freedom: tokens minus 4", "", "degrees", 0)
+_FILES = ("token_scores/{model}/{variant}/{size}.json",)
 
 
 class ScoredModel:
@@ -259,24 +277,6 @@ def token_effect_bins(token_scores_by_seed: pl.DataFrame, bandwidth: int | None 
     return pl.DataFrame(rows, schema=TOKEN_EFFECT_BINS.schema, orient="row")
 
 
-_HEAD = (CORPUS, VARIANT, SIZE, MODEL)
-_WHICH = (
-    Column("kind", pl.String, "`cut-off` for the end of the vocabulary, `placebo` for a rank where nothing happens"),
-    Column("cutoff", pl.Int64, "rank of the cut-off, from the end of the vocabulary", "ranks"),
-    Column("bandwidth", pl.Int64, "ranks on each side of the cut-off, through which the lines are fitted", "ranks"),
-    Column("band", pl.String, "occurrences of the tokens in the text as segmented by the longer vocabulary; empty for "
-           "all tokens", heading="occurrences"),
-)  # fmt: skip
-_EFFECT = Column(
-    "effect", pl.Float64,
-    "mean log-probability of an occurrence for tokens in the vocabulary minus that for tokens outside, at the cut-off",
-    BITS, "effect (bits)", 3,
-)  # fmt: skip
-_LOW = Column("low", pl.Float64, "lower end of its 95 % interval over tokens, by HC3 and Student's t", BITS, "low", 3)
-_HIGH = Column("high", pl.Float64, "upper end of this interval", BITS, "high", 3)
-_ERROR = Column("error", pl.Float64, "standard error (HC3) over tokens", BITS, "standard error", 3)
-_DEGREES = Column("degrees", pl.Float64, "degrees of freedom: tokens minus 4", "", "degrees", 0)
-_FILES = ("token_scores/{model}/{variant}/{size}.json",)
 TOKEN_EFFECTS = TidyTable(
     "token_effects",
     "a cut-off, bandwidth and frequency band, for a model with a tokenizer, over all seeds",

@@ -33,6 +33,7 @@ KEY = ("source_corpus", "model", "suite", "size", "task")
 MOST_QUESTIONS = 1_000_000
 """Largest number of clusters of questions in the search."""
 SIGN = {one.name: 1 if one.end == "highest" else -1 for one in ANSWER_MEASURES}
+_RATIO = "root mean square of the pairs' differences / that of"
 
 
 def measure_power(task_measure_comparisons: pl.DataFrame) -> pl.DataFrame:
@@ -164,7 +165,6 @@ def _needed_of_one_seed(pooled: Pool) -> Row:
     return pooled.error * detectable(pooled.clusters - 1.0), None, many, ONE_TRAINING
 
 
-_RATIO = "root mean square of the pairs' differences / that of"
 MEASURE_POWER = TidyTable(
     "measure_power",
     "a measure of answers to the questions of a task, under a model and suite",

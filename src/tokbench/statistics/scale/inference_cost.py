@@ -51,6 +51,12 @@ FLAT = "the slope's interval includes zero: bits do not fall significantly along
 UNPAIRED = "vocabulary sizes were tested on other documents"
 PETA = 1e15
 RISES = "bits do not fall along the line"
+_AT = (
+    CORPUS,
+    SUITE,
+    Column("models", pl.String, "model, or models of the line that are interpolated"),
+    Column("petaflop", pl.Float64, "floating-point operations of the training", "10^15 operations", "PFLOP"),
+)
 
 
 def model_costs(scale_groups: Sequence[ScaleGroup]) -> pl.DataFrame:
@@ -403,12 +409,6 @@ COST_AT_EQUAL_BITS = TidyTable(
     ),
     of_models=True,
 )  # fmt: skip
-_AT = (
-    CORPUS,
-    SUITE,
-    Column("models", pl.String, "model, or models of the line that are interpolated"),
-    Column("petaflop", pl.Float64, "floating-point operations of the training", "10^15 operations", "PFLOP"),
-)
 EQUAL_ARITHMETIC = TidyTable(
     "equal_arithmetic",
     "a tokenizer at one arithmetic of the training",

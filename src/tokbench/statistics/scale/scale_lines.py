@@ -49,6 +49,17 @@ AXES: Mapping[Scale, tuple[str, ...]] = {
 EQUAL = 1.05
 """Quantities whose largest value is below this multiple of the smallest count as equal."""
 BYTES_OF_NUMBER = {"fp32": 4, "bf16": 2}
+LINE = (
+    CORPUS,
+    SUITE,
+    SIZE,
+    Column("varies", pl.String, "scale that varies: budget, size, or checkpoint of one training"),
+    Column("models", pl.String, "models of the line, from the smallest scale to the largest"),
+    Column("equal", pl.String, "quantities that are equal on the line"),
+    Column("differs", pl.String, "options that differ on the line"),
+)
+"""Columns that identify a line on a corpus and suite at a vocabulary size."""
+PLACE = ["document", "language", "bytes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +137,6 @@ class ScaleGroup:
                 [[fsum(column) / len(bits) for column in zip(*(one.tolist() for one in bits.values()), strict=True)]]
             )
         return np.stack([bits[seed] for seed in seeds])
-
-
-LINE = (
-    CORPUS,
-    SUITE,
-    SIZE,
-    Column("varies", pl.String, "scale that varies: budget, size, or checkpoint of one training"),
-    Column("models", pl.String, "models of the line, from the smallest scale to the largest"),
-    Column("equal", pl.String, "quantities that are equal on the line"),
-    Column("differs", pl.String, "options that differ on the line"),
-)
-"""Columns that identify a line on a corpus and suite at a vocabulary size."""
 
 
 def layer_weights(recipe: Recipe) -> int:
@@ -254,9 +253,6 @@ def _scale(recipe: Recipe, varies: str) -> tuple[float, ...]:
     if varies == "budget":
         return (budget_of(recipe)[1],)
     return (int(recipe["n_layers"]) * layer_weights(recipe), int(recipe["d_model"]))
-
-
-PLACE = ["document", "language", "bytes"]
 
 
 def scale_groups(

@@ -40,6 +40,16 @@ TWO_VALUES = "two scales: a slope, and no check of the law"
 STRAIGHT, SLOWER, FASTER = "no significant curvature", "falls more slowly at large scale", "falls faster at large scale"
 STEEPER, FLATTER = "steeper", "flatter"
 RESAMPLES = 1000
+AXIS = Column(
+    "axis", pl.String, "quantity: text_bytes (text of the training), flops (arithmetic of the training), parameters, "
+    "parameters_without_embeddings, forward_flops_per_byte or cache_bytes_per_byte (inference, per byte of text)",
+)  # fmt: skip
+SEEDS_OF = Column("seeds", pl.Int64, "seeds that all these models have", "seeds")
+DOCUMENTS_OF = Column("documents", pl.Int64, "documents that all models were tested on", "documents")
+OVER = "seeds and documents as crossed random effects; over documents with one seed, over seeds for checkpoints"
+LEVEL = "bits per byte"
+_PAIRS = "pairs"
+_UNTESTED = "nothing is tested with fewer than three trainings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,14 +389,6 @@ def _verdicts(
     return signs
 
 
-AXIS = Column(
-    "axis", pl.String, "quantity: text_bytes (text of the training), flops (arithmetic of the training), parameters, "
-    "parameters_without_embeddings, forward_flops_per_byte or cache_bytes_per_byte (inference, per byte of text)",
-)  # fmt: skip
-SEEDS_OF = Column("seeds", pl.Int64, "seeds that all these models have", "seeds")
-DOCUMENTS_OF = Column("documents", pl.Int64, "documents that all models were tested on", "documents")
-OVER = "seeds and documents as crossed random effects; over documents with one seed, over seeds for checkpoints"
-LEVEL = "bits per byte"
 SCALE_FITS = TidyTable(
     "scale_fits",
     "a tokenizer on a line of models, and a quantity that varies on it",
@@ -473,8 +475,6 @@ SCALE_COMPARISONS = TidyTable(
     ),
     of_models=True,
 )  # fmt: skip
-_PAIRS = "pairs"
-_UNTESTED = "nothing is tested with fewer than three trainings"
 SCALE_ORDERS = TidyTable(
     "scale_orders",
     "a line of models with two tokenizers or more",
