@@ -220,17 +220,6 @@ def test_reading_long_documents_streams_them(
         assert peak < 3_500_000
 
 
-@pytest.mark.parametrize(
-    "line", ['{"text": "a", "numbers": [' + "1, " * 60_000 + "1]}", f'{{"text": "{"a" * 180_000}"}}']
-)
-def test_a_line_that_does_not_fit_into_memory(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(line + "\n")
-    largest = MemoryLimit(100, 400_000).largest(4)
-    with pytest.raises(TokbenchError, match=r"rows\.jsonl:1: a document of more than .* allow it more"):
-        list(read_source(JsonLinesSource(type="jsonl", path=[str(path)]), largest=largest, longest=50_000))
-
-
 # Splits and shards
 
 

@@ -32,7 +32,7 @@ from tokbench.corpus.reading import REMEDY
 from tokbench.corpus.shards import open_shards
 from tokbench.corpus.splits import UNUSED, split_documents
 from tokbench.errors import TokbenchError
-from tokbench.runtime.memory_limit import DocumentLimit, MemoryLimit
+from tokbench.runtime.memory_limit import MemoryLimit
 
 GROUP = 700
 """Bytes of a row group where a test makes small ones."""
@@ -209,22 +209,15 @@ def test_ten_thousand_files_and_few_that_may_be_open(tmp_path: Path) -> None:
 # What does not fit
 
 
-def test_document_that_exceeds_memory_is_named_by_file_and_line(tmp_path: Path, tokbench: Tokbench) -> None:
-    allowed = MemoryLimit(100, 60 * MEGABYTE)
-    long = "a b " * (4 * MEGABYTE)
-    cases: dict[str, Any] = {
-        "text.txt": TextSource(type="text", path=[str(tmp_path / "text.txt")]),
-        "rows.jsonl": JsonLinesSource(type="jsonl", path=[str(tmp_path / "rows.jsonl")]),
-    }
-    (tmp_path / "text.txt").write_text(long)
-    (tmp_path / "rows.jsonl").write_text('{"text": "a"}\n' + json.dumps({"text": long}) + "\n")
-    for name, place in (("text.txt", ""), ("rows.jsonl", ":2")):
-        with pytest.raises(
-            TokbenchError, match=r"needs (about|more than) 1[01]\d MB of memory, and 100 are allowed"
-        ) as caught:
-            prepare(cases[name], {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus", allowed=allowed)
-        assert str(caught.value).startswith(f"{tmp_path / name}{place}: a document of ")
-        assert "\n" not in str(caught.value)
+def test_document_that_exceeds_memory_is_an_error_before_texts_are_sorted(tmp_path: Path, tokbench: Tokbench) -> None:
+    (tmp_path / "text.txt").write_text("a b " * (4 * MEGABYTE))
+    source = TextSource(type="text", path=[str(tmp_path / "text.txt")])
+    expected = (
+        r"--memory 100: a document of 16,000,000 bytes needs about 112 MB; allow that much, "
+        r"or cut it into shorter ones \(longest_document\)"
+    )
+    with pytest.raises(TokbenchError, match=f"^{expected}$"):
+        prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus", allowed=MemoryLimit(100, 60 * MEGABYTE))
     corpus = ("-o", tmp_path / "corpus", tmp_path / "text.txt")
     message = tokbench("prepare", "--recipe", '{"source": "text"}', "--memory", 20, *corpus).message
     assert re.fullmatch(r"tokbench: --memory 20: too little for this command; allow it [\d,]+ MB or more", message)
@@ -251,17 +244,6 @@ def test_a_source_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr("tokbench.corpus.shuffle.split_documents", split)
         with pytest.raises(TokbenchError, match="the source changed while it was read"):
             prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus")
-
-
-def test_another_column_makes_no_text_too_long(tmp_path: Path) -> None:
-    pq.write_table(
-        pa.table({"about": ["x" * MEGABYTE], "text": ["a"], "web": ["y" * MEGABYTE]}), tmp_path / "a.parquet"
-    )
-    largest = DocumentLimit(MEGABYTE // 2, 1, 0, 100)
-    source = ParquetSource(type="parquet", path=[str(tmp_path / "a.parquet")])
-    assert [document.text for document in read_source(source, largest=largest)] == [b"a"]
-    with pytest.raises(TokbenchError, match="row group 1: a document of more than"):
-        list(read_source(source.model_copy(update={"text_field": "web"}), largest=largest))
 
 
 @pytest.mark.parametrize("path", ["folder", "folder/*", "folder/a.txt/*"])

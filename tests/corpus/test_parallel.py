@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -21,15 +20,15 @@ from tests.conftest import Tokbench
 from tests.support.corpora import corpus
 from tokbench.config.load import validate
 from tokbench.corpus.fetch import fetch_pairs
-from tokbench.corpus.parallel import Cleaning, LinePairs, ParallelCorpus, TmxPairs
-from tokbench.corpus.parallel_prepare import HELD, LEAST, cleaned, digest, prepare_parallel, repeated
+from tokbench.corpus.parallel import Cleaning, LinePairs, ParallelCorpus
+from tokbench.corpus.parallel_prepare import HELD, cleaned, digest, prepare_parallel, repeated
 from tokbench.corpus.parallel_read import WRITING, read_pairs, read_sentences
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import ParallelSource
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_folder
 from tokbench.options import validated
-from tokbench.runtime.memory_limit import DocumentLimit, MemoryLimit
+from tokbench.runtime.memory_limit import MemoryLimit
 from tokbench.tabulation.translations import cleaning_table
 from tokbench.workflow.corpora import Corpora
 
@@ -111,31 +110,11 @@ def test_pairs_that_come_again_are_found_in_any_memory(numbers: list[int], most:
     assert again.tolist() == [not (new or number == 7) for new, number in zip(first, numbers, strict=True)]
 
 
-def test_pairs_that_exceed_memory_are_an_error(tokbench: Tokbench, tmp_path: Path) -> None:
+def test_memory_below_the_minimum_is_an_error(tokbench: Tokbench, tmp_path: Path) -> None:
     made = corpus(tmp_path, PAIRS)
-    with (tmp_path / "text.en").open("a") as file:
-        file.write("x" * 3_000_000)
-    with (tmp_path / "text.de").open("a") as file:
-        file.write("x")
-    with pytest.raises(TokbenchError, match=r"text\.en(:4)?: a document of (more than )?[\d,]+ bytes needs"):
-        prepare_parallel(made, 0, tmp_path, MemoryLimit(500, LEAST))
-    prepare_parallel(made, 0, tmp_path, MemoryLimit(100_000, 8 * LEAST))
-    (tmp_path / "long.tmx").write_text(f"<tmx><body><tu><tuv><seg>{'x' * 100_000}</seg></tuv></tu></body></tmx>")
-    source = TmxPairs(type="tmx", path=str(tmp_path / "long.tmx"))
-    with pytest.raises(TokbenchError, match=r"long\.tmx: a document of more than"):
-        list(read_pairs(source, ("en", "de"), DocumentLimit(10_000, 1, 0, 100)))
     told = tokbench("prepare_parallel", "--memory", "50", "--recipe", made.model_dump_json(), "-o", tmp_path / "none")
     assert told.status == 2
     assert "--memory 50: too little for this command" in told.stderr
-
-
-def test_units_of_a_tmx_file_are_counted_one_by_one(tmp_path: Path) -> None:
-    path = Path(written(tmp_path)["tmx"]["path"])
-    begin, body, end = re.split("(?<=<body>)|(?=</body>)", path.read_text(encoding="utf-8"))
-    path.write_text(begin + 3000 * body + end, encoding="utf-8")
-    largest = DocumentLimit(200_000, 1, 0, 100)
-    assert path.stat().st_size > 2 * largest.size
-    assert len(list(read_pairs(TmxPairs(type="tmx", path=str(path)), ("en", "de"), largest))) == 9000
 
 
 def test_too_many_test_pairs_for_memory_are_an_error(tmp_path: Path) -> None:

@@ -151,16 +151,15 @@ def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes
     from tokbench.corpus.parts import write_sizes
     from tokbench.corpus.read import read_source
     from tokbench.corpus.reading import ReadSpan
-    from tokbench.corpus.shards import COPIES
     from tokbench.io.encodings import Notes
 
     exit_status.describe_task(f"read the sizes of the documents in {files[0]}{' and others' * (len(files) > 1)}")
     corpus, _ = corpus_of(recipe)
     source, cache = source_of(corpus, files)
     span = span_of(source, ReadSpan(begin, end))
-    largest = allowance(megabytes).largest(COPIES)
+    allowance(megabytes)
     notes = Notes()
-    documents = read_source(without_limits(source), cache, largest, span, corpus.longest_document, notes)
+    documents = read_source(without_limits(source), cache, span, corpus.longest_document, notes)
     number, size = write_sizes(documents, Path(output), notes)
     click.echo(f"{number:,} documents, {size:,} bytes", err=True)
 
@@ -217,14 +216,13 @@ def deal_part_command(
     from tokbench.corpus.partitions import partition_part
     from tokbench.corpus.read import read_source
     from tokbench.corpus.reading import ReadSpan
-    from tokbench.corpus.shards import COPIES
 
     exit_status.describe_task(f"deal out the documents in {files[0]}{' and others' * (len(files) > 1)}")
     corpus, _ = corpus_of(recipe)
     source, cache = source_of(corpus, files)
     span = span_of(source, ReadSpan(begin, end))
     allowed = allowance(megabytes)
-    documents = read_source(without_limits(source), cache, allowed.largest(COPIES), span, corpus.longest_document)
+    documents = read_source(without_limits(source), cache, span, corpus.longest_document)
     partition_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)
 
 

@@ -1,7 +1,6 @@
 """Columns of text in batches of Arrow, as formats of columns read them into rows."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from tokbench.corpus.reading import Reading, Row, RowFields
 from tokbench.errors import TokbenchError, check_once, listed
 from tokbench.io.parquet import column_of, is_text, raw, steps_of, type_of, views
-from tokbench.runtime.memory_limit import DocumentLimit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,15 +55,11 @@ class FieldColumns:
             place: what is before the number of a row in messages: ``row``, or a part of the file.
             numbers: numbers of the rows, from 1.
             reading: limits of a text.
-
-        Raises:
-            TokbenchError: a text is longer than ``reading.largest``.
         """
         texts = zip(*(_cells(columns[field], reading.longest) for field in self._texts), strict=True)
         tags = map(_tag, raw(columns[self._language])) if self._language else repeat("")
         own = map(str, islice(numbers, len(columns[self._texts[0]])))
-        rows = map(Row, map(f"{self._path}: {place} ".__add__, own), tags, texts)
-        return rows if reading.largest is None else map(partial(_checked, reading.largest), rows)
+        return map(Row, map(f"{self._path}: {place} ".__add__, own), tags, texts)
 
 
 def _cells(column: Any, longest: int | None) -> Iterable[bytes | memoryview | None]:
@@ -75,9 +69,3 @@ def _cells(column: Any, longest: int | None) -> Iterable[bytes | memoryview | No
 def _tag(language: bytes | None) -> str:
     """Return a language tag. One that is not UTF-8 gets characters that cannot be printed, so that it is no tag."""
     return language.decode("utf-8", "surrogateescape") if language else ""
-
-
-def _checked(largest: DocumentLimit, row: Row) -> Row:
-    for text in row.texts:
-        largest.check(row.place, len(text or b""))
-    return row

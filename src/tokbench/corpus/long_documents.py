@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from tokbench.io.encodings import Notes
-from tokbench.runtime.memory_limit import DocumentLimit
 
 FIRST_WINDOW, WINDOW = 1 << 8, 1 << 16
 """Bytes that are searched at a time, from the end backwards. The first window is small: prose has a cut there."""
@@ -69,31 +68,20 @@ class Cutter:
 
     Args:
         longest: maximum bytes of a piece.
-        largest: limit on the length of a text by memory (default: none).
-        place: where the text is from, for messages.
 
     Attributes:
         longest: maximum bytes of a piece.
-        unchecked: bytes up to which a text needs neither a cut nor a check of memory.
         held: bytes that are not cut yet.
-        place: where the text is from.
     """
 
-    def __init__(self, longest: int, largest: DocumentLimit | None = None, place: str = "") -> None:
+    def __init__(self, longest: int) -> None:
         self.longest = longest
-        self.unchecked = longest if largest is None else min(longest, largest.size)
         self.held = bytearray()
-        self.place = place
-        self._largest = largest
 
     def add(self, part: bytes | memoryview) -> Iterable[bytes]:
-        """Add a part of a document; return the pieces that are complete. More of the document always follows them.
-
-        Raises:
-            TokbenchError: there is not enough memory for a piece.
-        """
+        """Add a part of a document; return the pieces that are complete. More of the document always follows them."""
         self.held += part
-        return self._cut() if len(self.held) > self.unchecked else ()
+        return self._cut() if len(self.held) > self.longest else ()
 
     def end(self) -> bytes:
         """Return the document's last piece (all of a short document). The next part begins another document."""
@@ -102,8 +90,6 @@ class Cutter:
         return piece
 
     def _cut(self) -> Iterator[bytes]:
-        if self._largest is not None:
-            self._largest.check(self.place, min(self.longest, len(self.held)), more=True)
         while len(self.held) > self.longest:
             cut = cut_of(self.held, self.longest)
             piece = bytes(memoryview(self.held)[:cut])
@@ -195,7 +181,7 @@ def _units(file: io.BufferedIOBase, by_line: bool, cutter: Cutter, tag: str, not
                 else:
                     margin = part
                 continue
-        if by_line and ended and not cutter.held and len(part) <= cutter.unchecked:
+        if by_line and ended and not cutter.held and len(part) <= cutter.longest:
             yield tag, part
             continue
         for piece in cutter.add(part):

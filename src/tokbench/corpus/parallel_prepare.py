@@ -180,8 +180,6 @@ LEAST = WRITING + 50_000_000
 """Minimum memory in bytes to prepare a parallel corpus, in addition to the process."""
 HELD = 160
 """Bytes of memory per digest of a pair of another split."""
-COPIES = 8
-"""Bytes in memory for each of a line's: as it is read, cut out, as text, and among those to be written."""
 
 
 def prepare_parallel(
@@ -214,7 +212,7 @@ def prepare_parallel(
         if split != "train":
             number = -1
             with pair_writer(folder / f"{split}.parquet", corpus.languages) as write:
-                read = read_pairs(source, corpus.languages, training.largest)
+                read = read_pairs(source, corpus.languages)
                 for number, pair in enumerate(checked(read, split)):
                     write(number, pair)
                     training.hold(split, pair)
@@ -249,7 +247,6 @@ class _Training:
 
     def __init__(self, corpus: ParallelCorpus, allowed: MemoryLimit) -> None:
         quarter = (allowed.room - WRITING) // 4
-        self.largest = allowed.largest(COPIES, allowed.room - quarter)
         self._corpus = corpus
         self._allowed = allowed
         self._most_held = quarter // HELD
@@ -296,4 +293,4 @@ class _Training:
         return {int(place): split for place, split in zip(order, splits, strict=False)}
 
     def _read(self) -> Iterator[Pair]:
-        return read_pairs(self._corpus.train, self._corpus.languages, self.largest)
+        return read_pairs(self._corpus.train, self._corpus.languages)

@@ -3,7 +3,6 @@
 A prepared split is one Parquet file with a row per pair and a column per language.
 """
 
-import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, zip_longest
@@ -21,7 +20,6 @@ from tokbench.errors import TokbenchError, listed_files
 from tokbench.io.arrow import number_column, text_column
 from tokbench.io.parquet import parquet, require, steps_of, strings, whole
 from tokbench.io.text_files import first_line, opened, read_lines
-from tokbench.runtime.memory_limit import DocumentLimit
 
 REMEDY = "fetch or make the file again"
 CODES = {"bpt", "ept", "it", "ph", "ut"}
@@ -29,17 +27,16 @@ CODES = {"bpt", "ept", "it", "ph", "ut"}
 Pair = tuple[bytes, bytes]
 
 
-def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: DocumentLimit | None = None) -> Iterator[Pair]:
+def read_pairs(source: AnyPairs, languages: tuple[str, str]) -> Iterator[Pair]:
     """Yield the two sides of each pair in file order, without surrounding whitespace; a missing side is empty.
 
     Args:
         source: options of the source.
         languages: language of the first side and of the second.
-        largest: limit on the length of a line, a TMX unit or a text of a record (default: none).
 
     Raises:
-        TokbenchError: a file cannot be read, files of lines differ in length, or a line is too long; the message names
-            them. Also if pairs of a hub were not downloaded.
+        TokbenchError: a file cannot be read, or files of lines differ in length; the message names them. Also if pairs
+            of a hub were not downloaded.
     """
     match source:
         case HubPairs():
@@ -47,19 +44,19 @@ def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: DocumentLi
                 f"{source.dataset}: pairs of a hub are read from the file that 'tokbench fetch_pairs' made; name it"
             )
         case LinePairs():
-            found = _lines(source, languages, largest)
+            found = _lines(source, languages)
         case TmxPairs():
-            found = chain.from_iterable(_tmx(file, languages, largest) for file in source.files())
+            found = chain.from_iterable(_tmx(file, languages) for file in source.files())
         case RecordPairs():
             name = type_of(source)
             fields = RowFields(tuple(source.fields.get(language, language) for language in languages))
-            found = chain.from_iterable(_records(file, name, fields, largest) for file in source.files())
+            found = chain.from_iterable(_records(file, name, fields) for file in source.files())
     return ((first.strip(), second.strip()) for first, second in found)
 
 
-def _lines(source: LinePairs, languages: tuple[str, str], largest: DocumentLimit | None) -> Iterator[Pair]:
+def _lines(source: LinePairs, languages: tuple[str, str]) -> Iterator[Pair]:
     alone = [LinePairs(type="lines", path={language: source.path[language]}).files() for language in languages]
-    sides = [chain.from_iterable(read_lines(file, REMEDY, largest) for file in files) for files in alone]
+    sides = [chain.from_iterable(read_lines(file, REMEDY) for file in files) for files in alone]
     for number, (first, second) in enumerate(zip_longest(*sides)):
         if first is None or second is None:
             shorter, longer = (alone[0], alone[1]) if first is None else (alone[1], alone[0])
@@ -70,27 +67,11 @@ def _lines(source: LinePairs, languages: tuple[str, str], largest: DocumentLimit
         yield first, second
 
 
-class _Unit:
-    """A TMX file that counts the bytes since the last unit while it is parsed."""
-
-    def __init__(self, path: Path, file: io.BufferedIOBase, largest: DocumentLimit | None) -> None:
-        self._place, self._file, self._largest = str(path), file, largest
-        self.bytes = 0
-
-    def read(self, size: int = -1, /) -> bytes:
-        data = self._file.read(size)
-        self.bytes += len(data)
-        if self._largest is not None:
-            self._largest.check(self._place, self.bytes, more=True)
-        return data
-
-
-def _tmx(path: Path, languages: tuple[str, str], largest: DocumentLimit | None) -> Iterator[Pair]:
+def _tmx(path: Path, languages: tuple[str, str]) -> Iterator[Pair]:
     with opened(path, REMEDY) as file:
-        unit = _Unit(path, file, largest)
         around: list[Element] = []
         try:
-            for event, element in iterparse(unit, ("start", "end")):
+            for event, element in iterparse(file, ("start", "end")):
                 if event == "start":
                     around.append(element)
                     continue
@@ -98,7 +79,6 @@ def _tmx(path: Path, languages: tuple[str, str], largest: DocumentLimit | None) 
                 if _name(element) == "tu":
                     sides = {_side(one, languages): one for one in element if _name(one) == "tuv"}
                     yield _segment(sides.get(languages[0])), _segment(sides.get(languages[1]))
-                    unit.bytes = 0
                     if around:  # Finished units are removed from the tree to free memory.
                         around[-1].remove(element)
         except ParseError as error:
@@ -136,12 +116,12 @@ def _text(element: Element) -> str:
     return "".join(parts)
 
 
-def _records(path: Path, name: str, fields: RowFields, largest: DocumentLimit | None) -> Iterator[Pair]:
+def _records(path: Path, name: str, fields: RowFields) -> Iterator[Pair]:
     """Yield the pairs of a file of records; a null text is empty, and a bad record is an error."""
     method = corpus_formats[name]
     rule = RecordRule(skip="", other_field="name another under fields")
     read: Callable[..., Any] = method.function
-    for row in read(path, fields, method.source(), Reading(largest=largest, rule=rule)):
+    for row in read(path, fields, method.source(), Reading(rule=rule)):
         first, second = row.texts
         yield bytes(first or b""), bytes(second or b"")
 

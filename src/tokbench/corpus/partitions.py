@@ -65,6 +65,7 @@ def partition_part(
         TokbenchError: the documents differ from those in ``places``.
     """
     assignment = ShardAssignment(places)
+    _check_longest(assignment.longest, allowed)
     left = allowed.room - COPIES * assignment.longest - 2 * OPEN_BYTES
     if holds_rows(source):
         left -= COPIES_OF_ROW * assignment.longest_whole
@@ -103,6 +104,15 @@ def partition_part(
             writer.add_key_value_metadata(noted)
 
 
+def _check_longest(size: int, allowed: MemoryLimit) -> None:
+    """Reject a text that does not fit into memory.
+
+    Raises:
+        TokbenchError: it does not.
+    """
+    allowed.require(f"a document of {size:,} bytes", COPIES * size, "cut it into shorter ones (longest_document)")
+
+
 def _changed() -> TokbenchError:
     return TokbenchError("the source changed while it was read; prepare the corpus again")
 
@@ -123,7 +133,7 @@ def write_partitions(
         TokbenchError: a partition is missing or damaged, or its documents differ from those assigned to a shard.
     """
     longest = totals.longest[places.start : places.stop]
-    allowed.largest(COPIES).check(f"{queues[0].parent}", int(longest.max(initial=0)))
+    _check_longest(int(longest.max(initial=0)), allowed)
     for batch in batches_of(places, totals, allowed):
         _write_batch(queues, places, batch, totals, paths[batch.start - places.start : batch.stop - places.start])
 

@@ -11,7 +11,7 @@ from tokbench.corpus.limits import check_text, language_of, without_limits
 from tokbench.corpus.partitions import batches_of, partition_part, write_partitions
 from tokbench.corpus.parts import write_sizes
 from tokbench.corpus.read import read_source
-from tokbench.corpus.shards import COPIES, shard_paths
+from tokbench.corpus.shards import shard_paths
 from tokbench.corpus.shuffle import assign_documents, read_totals
 from tokbench.corpus.source_files import left_out
 from tokbench.corpus.sources import FileSource, Source
@@ -66,11 +66,11 @@ def prepare(
         TokbenchError: a document, or the number of documents, is too large for the memory; the source changed between
             reads; or see :func:`tokbench.corpus.splits.split_documents`.
     """
-    largest, plain, notes = allowed.largest(COPIES), without_limits(source), Notes()
-    read = partial(read_source, source, cache, largest, longest=longest)
+    plain, notes = without_limits(source), Notes()
+    read = partial(read_source, source, cache, longest=longest)
 
     def languages() -> Iterator[str]:
-        documents = read_source(plain, cache, largest, longest=longest)
+        documents = read_source(plain, cache, longest=longest)
         return (language_of(source, document.language) for document in documents)
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,6 @@ from tokbench.corpus.sources import (
 from tokbench.corpus.splitting import split_rows
 from tokbench.errors import TokbenchError
 from tokbench.io.encodings import Notes
-from tokbench.runtime.memory_limit import DocumentLimit
 
 COPIES = 3
 """Copies in memory of each row that is cut: page, dictionary and column of Arrow, or line of JSON, its text and its
@@ -44,7 +43,6 @@ parts."""
 def read_source(
     source: Source,
     cache: Path | None = None,
-    largest: DocumentLimit | None = None,
     span: ReadSpan = WHOLE,
     longest: int | None = None,
     notes: Notes | None = None,
@@ -56,7 +54,6 @@ def read_source(
     Args:
         source: options of the source.
         cache: for a hub source the downloaded Parquet file, for a parallel source the training split.
-        largest: limit on the length of a text (default: none).
         span: range of the files to read; only files of divisible formats can be read partially.
         longest: bytes above which a document is yielded in pieces (default: never): a :class:`Document`, then
             :class:`~tokbench.corpus.documents.ContinuationPiece`, each with its own number. A record is in
@@ -64,7 +61,7 @@ def read_source(
         notes: counts of text that is removed, left out or not UTF-8.
 
     Raises:
-        TokbenchError: a file cannot be read, or a text is longer than ``largest``; the message names file and line.
+        TokbenchError: a file cannot be read; the message names file and line.
     """
     before = ""
 
@@ -79,7 +76,7 @@ def read_source(
         return text if text[0] or text[0] is GOES_ON else (source.language, text[1])
 
     rule = RecordRule(isinstance(source, Records) and source.bad_lines == "skip", notes)
-    texts = _texts(source, cache, Reading(span, largest, longest, notes, rule))
+    texts = _texts(source, cache, Reading(span, longest, notes, rule))
     return map(document, itertools.count(), within_limits(source, map(tagged, texts) if source.language else texts))
 
 
@@ -92,7 +89,7 @@ def _texts(source: Source, cache: Path | None, reading: Reading) -> Texts:
     """Yield tags (empty if missing) and texts."""
     match source:
         case EmbeddedSource():
-            cutter = _cutter(reading, "the source")
+            cutter = _cutter(reading)
             return split_rows((("en", text) for text in embedded_texts()), "whole", cutter)
         case CountsSource():
             raise TokbenchError("a corpus of counts has no documents; build from its counts")
@@ -144,27 +141,22 @@ def _of_file(path: Path, source: FileSource, reading: Reading) -> Texts:
     if not isinstance(source, RecordSource):
         return read(path, source, reading)
     fields = RowFields((source.text_field,), source.language_field)
-    return _of_rows(lambda limited: read(path, fields, source, limited), fields, source.documents, reading, str(path))
+    return _of_rows(read(path, fields, source, reading), fields, source.documents, reading)
 
 
 def _of_cache(path: Path, fields: RowFields, reading: Reading) -> Texts:
     """Yield the texts of a Parquet file that an earlier stage wrote."""
-    return _of_rows(lambda limited: read_parquet(path, fields, None, limited), fields, "whole", reading, "the source")
+    return _of_rows(read_parquet(path, fields, None, reading), fields, "whole", reading)
 
 
-def _of_rows(
-    rows: Callable[[Reading], Iterator[Row]], fields: RowFields, documents: str, reading: Reading, place: str
-) -> Texts:
+def _of_rows(rows: Iterator[Row], fields: RowFields, documents: str, reading: Reading) -> Texts:
     """Yield the documents of records, in pieces if they are long."""
-    cutter = _cutter(reading, place)
-    if cutter is not None and reading.largest is not None:
-        reading = reading._replace(largest=reading.largest.of_copies(COPIES))
-    texts = filter(None, map(reading.rule.document_of(fields.texts[0]), rows(reading)))
-    return split_rows(texts, documents, cutter, reading.notes)
+    texts = filter(None, map(reading.rule.document_of(fields.texts[0]), rows))
+    return split_rows(texts, documents, _cutter(reading), reading.notes)
 
 
-def _cutter(reading: Reading, place: str) -> Cutter | None:
-    return None if reading.longest is None else Cutter(reading.longest, reading.largest, place)
+def _cutter(reading: Reading) -> Cutter | None:
+    return None if reading.longest is None else Cutter(reading.longest)
 
 
 def mistakes_of_fields(source: FileSource) -> list[str]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from tokbench.corpus.languages import is_tag, not_a_tag
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.encodings import Notes
-from tokbench.runtime.memory_limit import DocumentLimit
 
 REMEDY_OF_FILE = "fetch or make the file again"
 CORRECT = "correct it"
@@ -134,14 +133,12 @@ class Reading(NamedTuple):
 
     Attributes:
         span: range of the file to read (default: all of it).
-        largest: limit on the length of a text by memory (default: none).
         longest: bytes above which the caller cuts a text into pieces (default: never).
         notes: counts of text that is changed, left out or not valid.
         rule: treatment of bad records.
     """
 
     span: ReadSpan = WHOLE
-    largest: DocumentLimit | None = None
     longest: int | None = None
     notes: Notes | None = None
     rule: RecordRule = RecordRule()

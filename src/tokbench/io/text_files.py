@@ -20,7 +20,6 @@ from tokbench.io.compression import (
     has_ending,
     reject_archive,
 )
-from tokbench.runtime.memory_limit import DocumentLimit
 
 MOST = 1 << 31
 """Maximum bytes of a line, or of a file that is read at once, after decompression. A few kilobytes can decompress to
@@ -106,63 +105,51 @@ def _failures() -> tuple[type[Exception], ...]:
     return (OSError, EOFError, zlib.error, lzma.LZMAError, *([arrow.ArrowException] if arrow else []))
 
 
-def read_lines(
-    path: Path, remedy: str, largest: DocumentLimit | None = None, text: Convert = bytes_of
-) -> Iterator[bytes]:
+def read_lines(path: Path, remedy: str, text: Convert = bytes_of) -> Iterator[bytes]:
     """Yield the lines of a file with their ends. No reference to a line is kept.
 
     Args:
         path: the file.
         remedy: remedy in messages if the file cannot be read.
-        largest: limit on the length of a line (default: none).
         text: function that converts the open file to UTF-8 (default: no conversion).
 
     Raises:
-        TokbenchError: see :func:`opened`; or a line is longer than ``largest``, or than 2 GiB in a compressed file.
+        TokbenchError: see :func:`opened`; or a line is longer than 2 GiB in a compressed file.
     """
     with opened(path, remedy) as file:
         packed, lines = is_packed(file), text(file)
-        if not packed and (largest is None or os.fstat(file.fileno()).st_size <= largest.size):
+        if not packed:
             yield from lines
             return
-        most = min(MOST if packed else sys.maxsize - 1, largest.size if largest else MOST)
         numbers = itertools.count(1)
 
         def line() -> bytes:
-            number, data = next(numbers), lines.readline(most + 1)
-            if len(data) > most:
-                if largest is not None:
-                    largest.check(f"{path}:{number}", len(data), more=not data.endswith(b"\n"))
+            number, data = next(numbers), lines.readline(MOST + 1)
+            if len(data) > MOST:
                 raise TokbenchError(f"{path}:{number}: a line of more than {MOST:,} bytes once decompressed; {remedy}")
             return data
 
         yield from iter(line, b"")
 
 
-def read_whole(path: Path, remedy: str, largest: DocumentLimit | None = None, text: Convert = bytes_of) -> bytes:
+def read_whole(path: Path, remedy: str, text: Convert = bytes_of) -> bytes:
     """Read all bytes of a file.
 
     Args:
         path: the file.
         remedy: remedy in messages if the file cannot be read.
-        largest: limit on the length of the text (default: none).
         text: function that converts the open file to UTF-8 (default: no conversion).
 
     Raises:
-        TokbenchError: see :func:`opened`; or the file has more bytes than ``largest``, or than 2 GiB after
-            decompression.
+        TokbenchError: see :func:`opened`; or the file has more than 2 GiB after decompression.
     """
     with opened(path, remedy) as file:
         packed, source = is_packed(file), text(file)
-        if not packed and largest is not None:
-            largest.check(str(path), os.fstat(file.fileno()).st_size)
         if source is file and not packed:
             return file.read()
         whole = io.BytesIO()
         while piece := source.read(PIECE):
             whole.write(piece)
-            if largest is not None:
-                largest.check(str(path), whole.tell(), more=True)
             if packed and whole.tell() > MOST:
                 raise TokbenchError(f"{path}: more than {MOST:,} bytes once decompressed; decompress it first")
         return whole.getvalue()  # BytesIO shares its buffer, so this is not a copy.

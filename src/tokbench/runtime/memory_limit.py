@@ -1,12 +1,13 @@
-"""Memory limit of a command, and the longest text that fits into it."""
+"""Memory limit of a command, and the check that its work fits into it."""
 
 import os
 import resource
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tokbench.errors import TokbenchError
 
+MEGABYTE = 1_000_000
 DEFAULT = 2_000
 """Default limit in megabytes (10**6 bytes, as ``mem_mb`` of a workflow)."""
 RESERVE = 40_000_000
@@ -16,46 +17,6 @@ SPREAD = 8_000_000
 sufficient."""
 LEAST = 50_000_000
 """Minimum bytes for any stage that reads text, in addition to the process."""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentLimit:
-    """Limit on the length of a text.
-
-    Attributes:
-        size: maximum length in bytes.
-        copies: copies of the text in memory at peak.
-        beside: bytes of memory that do not depend on texts.
-        megabytes: memory limit of the process.
-    """
-
-    size: int
-    copies: int
-    beside: int
-    megabytes: int
-
-    def of_copies(self, copies: int) -> "DocumentLimit":
-        """Return the limit for a reader with this number of copies."""
-        return replace(self, size=self.size * self.copies // copies, copies=copies)
-
-    def check(self, place: str, size: int, *, more: bool = False) -> None:
-        """Reject a text for which there is not enough memory, before the memory is allocated.
-
-        Args:
-            place: where the text is from, for messages.
-            size: bytes of the text.
-            more: the text is longer than ``size``, but its length is unknown (default: no).
-
-        Raises:
-            TokbenchError: it is longer than the limit.
-        """
-        if size > self.size:
-            needed = to_allow(self.beside + self.copies * size)
-            raise TokbenchError(
-                f"{place}: a document of {'more than ' * more}{size:,} bytes needs {'more than' if more else 'about'} "
-                f"{needed:,} MB of memory, and {self.megabytes:,} are allowed; allow it more (--memory), or cut it "
-                "into shorter documents"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +31,9 @@ class MemoryLimit:
     megabytes: int
     room: int
 
-    def largest(self, copies: int, held: int = 0) -> DocumentLimit:
-        """Return the length of the longest text of which ``copies`` copies fit, in addition to ``held`` bytes of other
-        data."""
-        size = max(0, self.room - held) // copies
-        return DocumentLimit(size, copies, self.megabytes * 1_000_000 - self.room + held, self.megabytes)
+    def require(self, what: str, size: int, remedy: str) -> None:
+        """Raise an error if ``size`` more bytes do not fit, before they are allocated; see :func:`require`."""
+        require(what, self.megabytes * MEGABYTE - self.room + size, self.megabytes, remedy)
 
 
 def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> MemoryLimit:
@@ -88,7 +47,7 @@ def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> MemoryLimit:
         TokbenchError: less is available.
     """
     taken = resident() + RESERVE
-    room = megabytes * 1_000_000 - taken
+    room = megabytes * MEGABYTE - taken
     if room < least:
         needed = to_allow(taken + least)
         raise TokbenchError(f"--memory {megabytes}: too little for this command; allow it {needed:,} MB or more")
@@ -107,14 +66,14 @@ def require(what: str, size: float, megabytes: int | None, remedy: str = "") -> 
     Raises:
         TokbenchError: it would need more.
     """
-    if megabytes is not None and size > megabytes * 1_000_000:
+    if megabytes is not None and size > megabytes * MEGABYTE:
         message = f"--memory {megabytes}: {what} needs about {to_allow(int(size)):,} MB"
         raise TokbenchError(f"{message}; allow that much{f', or {remedy}' if remedy else ''}")
 
 
 def to_allow(size: int) -> int:
     """Return the limit in megabytes to request for a process of this size in bytes."""
-    return -(-(size + SPREAD) // 1_000_000)
+    return -(-(size + SPREAD) // MEGABYTE)
 
 
 def resident() -> int:

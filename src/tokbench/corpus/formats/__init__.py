@@ -55,8 +55,8 @@ class ReadRows(Protocol):
             reading: range, limits and rule.
 
         Raises:
-            TokbenchError: the file cannot be read, no record can have one of the fields, or a text is longer than
-                ``reading.largest``. The message names file and record.
+            TokbenchError: the file cannot be read, or no record can have one of the fields. The message names file and
+                record.
         """
         ...
 

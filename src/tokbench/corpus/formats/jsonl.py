@@ -70,7 +70,7 @@ def read_json_lines(path: Path, fields: RowFields, source: JsonLinesSource, read
         text = partial(_without_mark, place=str(path), notes=reading.notes)
     else:
         text = partial(as_utf8, place=str(path), encoding=source.encoding, notes=reading.notes)
-    yield from filter(None, map(row, count(1), read_lines(path, REMEDY_OF_FILE, reading.largest, text)))
+    yield from filter(None, map(row, count(1), read_lines(path, REMEDY_OF_FILE, text)))
 
 
 def _without_mark(file: io.BufferedReader, place: str, notes: Notes | None) -> io.BufferedReader:

@@ -11,10 +11,7 @@ from tokbench.corpus.formats import corpus_format
 from tokbench.corpus.reading import REMEDY_OF_FILE, Reading, ReadSpan, Row, RowFields
 from tokbench.corpus.sources import RecordSource
 from tokbench.io.parquet import batches, column_names, parquet
-from tokbench.runtime.memory_limit import DocumentLimit
 
-AROUND = 1 << 16
-"""Bytes of a column chunk that may not belong to texts."""
 MAGIC = b"PAR1"
 """First bytes of a file."""
 
@@ -36,16 +33,10 @@ class ParquetSource(RecordSource):
     cites=(),
 )
 def read_parquet(path: Path, fields: RowFields, source: Any, reading: Reading) -> Iterator[Row]:
-    """Read the rows of a Parquet file.
-
-    Arrow reads each text completely. Row groups whose mean text is too long are rejected before they are read.
-    """
+    """Read the rows of a Parquet file. Arrow reads each text completely."""
     with parquet(path, "readable as Parquet", REMEDY_OF_FILE, in_pieces=True) as file:
         columns = FieldColumns(path, file.schema_arrow, fields)
         groups = row_groups(file.metadata, reading.span)
-        if reading.largest is not None:
-            for field in fields.texts:
-                _check_groups(path, file, groups, field, reading.largest)
         numbers = count(1 + sum(file.metadata.row_group(group).num_rows for group in range(groups.start)))
 
         def rows(batch: Any) -> Iterator[Row]:
@@ -66,12 +57,3 @@ def row_groups(about: Any, span: ReadSpan) -> range:
         groups if share == 1 else min(groups, bisect_left(ends, share * ends[-1])) for share in (span.begin, span.end)
     )
     return range(first, last)
-
-
-def _check_groups(path: Path, file: Any, groups: range, column: str, largest: DocumentLimit) -> None:
-    """Reject a file if the mean text of a row group is already too long, before Arrow reads the row group."""
-    for group in groups:
-        about = file.metadata.row_group(group)
-        chunks = map(about.column, range(about.num_columns))
-        size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column)
-        largest.check(f"{path}: row group {group + 1}", (size - AROUND) // max(1, about.num_rows), more=True)

@@ -34,15 +34,14 @@ def read_text(path: Path, source: TextSource, reading: Reading) -> Texts:
     A file that is not cut, or a line of it, is in memory at once.
     """
     text = partial(as_utf8, place=str(path), encoding=source.encoding, notes=reading.notes)
-    largest = reading.largest
     if reading.longest is not None:
-        cutter = Cutter(reading.longest, largest, str(path))
+        cutter = Cutter(reading.longest)
         with opened(path, REMEDY_OF_FILE) as file:
             yield from split_stream(text(file), source.documents, cutter, notes=reading.notes)
         return
     texts: Iterator[bytes]
     if source.documents == "file":
-        texts = (read_whole(path, REMEDY_OF_FILE, largest, text) for _ in range(1))
+        texts = (read_whole(path, REMEDY_OF_FILE, text) for _ in range(1))
     else:
-        texts = split_lines(read_lines(path, REMEDY_OF_FILE, largest, text), source.documents, reading.notes)
+        texts = split_lines(read_lines(path, REMEDY_OF_FILE, text), source.documents, reading.notes)
     yield from map(with_tag, repeat(""), texts)
