@@ -184,6 +184,18 @@ class TidyTable:
         """Full name of the maker."""
         return f"{self.maker.__module__}.{self.maker.__qualname__}"
 
+    def frame(self, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+        """Return the table from rows by column name; a column that a row does not name is null there.
+
+        Raises:
+            TokbenchError: a row names a column that is not declared.
+        """
+        listed = list(rows)
+        if unknown_names := {name for row in listed for name in row} - self.schema.keys():
+            raise TokbenchError(f"table {self.name}: {unknown(min(unknown_names), 'column', list(self.schema))}")
+        columns = {name: [row.get(name) for row in listed] for name in self.schema}
+        return pl.DataFrame(columns, schema=self.schema)
+
     def check(self, frame: pl.DataFrame) -> None:
         """Reject a frame that differs from the declaration in columns, their order or types.
 

@@ -1,6 +1,6 @@
 """Bits per byte and probability of right answers: definitions, means, comparisons and power, against direct formulas.
 
-Tables from hand-made results, old results without bytes, clusters of questions, seeds and tasks.
+Tables from hand-made results, clusters of questions, seeds and tasks.
 """
 
 from itertools import product
@@ -110,30 +110,21 @@ def test_three_questions_by_hand(tmp_path: Path) -> None:
     assert means.filter(measure="answer_probability", task="")["value"].item() == pytest.approx(7 / 12)
 
 
-def test_tasks_scored_by_length_and_results_without_bytes(tmp_path: Path) -> None:
+def test_probabilities_of_tasks_scored_by_length_divide_by_bytes(tmp_path: Path) -> None:
     question = QUESTION | {"document": 0, "gold": 1, "log_likelihoods": [-2.0, -4.0], "bytes": [2, 4]}
-    old = {key: one for key, one in question.items() if key != "bytes"}
     unconditional = question | {"log_likelihoods": [-2.0, -4.0, -0.1, -0.2]}
     source = question | {"source_document": 7}
     file = results(
         tmp_path,
         a={"metric": "acc_norm", "documents": [question]},
-        b={"metric": "acc", "documents": [old]},
-        c={"metric": "acc_norm", "documents": [old]},
-        d={"metric": "acc_norm", "documents": [unconditional]},
-        e={"metric": "acc", "documents": [source]},
+        b={"metric": "acc_norm", "documents": [unconditional]},
+        c={"metric": "acc", "documents": [source]},
     )
     rows = answer_measure_table(Results([file])).rows(named=True)
-    assert [row["probability"] for row in rows] == [
-        0.5,
-        pytest.approx(1 / (1 + exp(2))),
-        None,
-        0.5,
-        rows[1]["probability"],
-    ]
-    assert [row["bits_per_byte"] is None for row in rows] == [False, True, True, False, False]
-    assert [row["divided_by"] for row in rows] == ["bytes", "", "bytes", "bytes", ""]
-    assert [(row["source_corpus"], row["source_document"]) for row in rows] == [("", None)] * 4 + [("books", 7)]
+    assert [row["probability"] for row in rows] == [0.5, 0.5, pytest.approx(1 / (1 + exp(2)))]
+    assert all(row["bits_per_byte"] is not None for row in rows)
+    assert [row["divided_by"] for row in rows] == ["bytes", "bytes", ""]
+    assert [(row["source_corpus"], row["source_document"]) for row in rows] == [("", None)] * 2 + [("books", 7)]
     infinite = QUESTION | {"document": 0, "gold": 0, "log_likelihoods": [-float("inf"), -1.0], "bytes": [2, 4]}
     (row,) = answer_measure_table(Results([results(tmp_path, a={"documents": [infinite]})])).rows(named=True)
     assert (row["bits_per_byte"], row["probability"]) == (None, 0)

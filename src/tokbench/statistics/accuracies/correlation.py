@@ -4,10 +4,10 @@ Sources: "Tokenization Is More Than Compression", section 5.1 (R^2 between sizes
 """
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import atanh, isnan, sqrt, tanh
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -89,8 +89,7 @@ def between_sizes(accuracy: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFr
     Raises:
         TokbenchError: a column is missing, or a cell is duplicated.
     """
-    correlated = {name: dtype for name, dtype in R_SQUARED.schema.items() if name != "r_squared"}
-    rows = []
+    rows: list[dict[str, Any]] = []
     by_size = averages_by_size(accuracy, fewer)
     for (model, suite), part in by_size.group_by("model", "suite", maintain_order=True):
         at = {
@@ -98,9 +97,9 @@ def between_sizes(accuracy: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFr
             for size in part["size"].unique().sort().to_list()
         }
         for size_a, size_b in combinations(at, 2):
-            rows.append((model, suite, size_a, size_b, *astuple(pearson(at[size_a], at[size_b]))))
-    frame = pl.DataFrame(rows, schema=correlated, orient="row")
-    return frame.with_columns((pl.col("r") * pl.col("r")).alias("r_squared"))
+            head = {"model": model, "suite": suite, "size_a": size_a, "size_b": size_b}
+            rows.append(head | asdict(pearson(at[size_a], at[size_b])))
+    return R_SQUARED.frame(rows).with_columns(r_squared=pl.col("r") * pl.col("r"))
 
 
 def metric_with_accuracy(intrinsic: pl.DataFrame, accuracy: pl.DataFrame) -> pl.DataFrame:
@@ -118,12 +117,14 @@ def metric_with_accuracy(intrinsic: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
         TokbenchError: a column is missing, or a value is duplicated.
     """
     measured = _points(intrinsic)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for (model, suite), part in averages_by_size(accuracy).group_by("model", "suite", maintain_order=True):
         known = part.drop_nulls("average")
         average = {(variant, size): value for variant, size, value in known.select("variant", "size", "average").rows()}
-        rows += [(model, suite, *name, *astuple(pearson(points, average))) for name, points in measured.items()]
-    return pl.DataFrame(rows, schema=CORRELATIONS.schema, orient="row")
+        for (corpus, language, metric, definition), points in measured.items():
+            head = {"model": model, "suite": suite, "corpus": corpus, "language": language, "metric": metric}
+            rows.append(head | {"definition": definition} | asdict(pearson(points, average)))
+    return CORRELATIONS.frame(rows)
 
 
 def between_metrics(intrinsic: pl.DataFrame) -> pl.DataFrame:
@@ -136,11 +137,14 @@ def between_metrics(intrinsic: pl.DataFrame) -> pl.DataFrame:
     Raises:
         TokbenchError: a column is missing, or a value is duplicated.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     for (name_a, a), (name_b, b) in combinations(_points(intrinsic).items(), 2):
         if name_a[:2] == name_b[:2]:
-            rows.append((*name_a, *name_b[2:], *astuple(pearson(a, b))))
-    return pl.DataFrame(rows, schema=METRIC_CORRELATIONS.schema, orient="row")
+            corpus, language, metric_a, definition_a = name_a
+            *_, metric_b, definition_b = name_b
+            head = {"corpus": corpus, "language": language, "metric_a": metric_a, "definition_a": definition_a}
+            rows.append(head | {"metric_b": metric_b, "definition_b": definition_b} | asdict(pearson(a, b)))
+    return METRIC_CORRELATIONS.frame(rows)
 
 
 def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]]:

@@ -1,6 +1,7 @@
 """Average ranks of variants over cells, with Friedman's test and Nemenyi's critical difference."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -38,11 +39,12 @@ def critical_differences(
     Raises:
         TokbenchError: a column is missing, or a cell is duplicated.
     """
-    rows: list[tuple[str | float | int | None, ...]] = []
+    rows: list[dict[str, Any]] = []
     for (model, suite), grid in grids(accuracy).items():
         lacking = {variant: why for variant in grid.accuracies if (why := _why_left_out(grid, variant, fewer))}
         whole = [variant for variant in grid.accuracies if variant not in lacking]
         blocks = len(grid.sizes) * len(grid.tasks)
+        head = {"model": model, "suite": suite, "blocks": blocks}
         ranks, statistic, p_value = _ranks(grid, whole)
         critical = nemenyi(len(whole), blocks, alpha) if len(whole) > 1 else None
         reason = None if len(whole) > 1 else f"no other variant {'is ranked in' if fewer else 'has'} all cells"
@@ -53,9 +55,10 @@ def critical_differences(
             lacking |= dict.fromkeys(whole, why)
             whole = []
         for variant in sorted(whole, key=lambda variant: (ranks[variant], variant)):
-            rows.append((model, suite, variant, ranks[variant], blocks, statistic, p_value, critical, reason))
-        rows += [(model, suite, variant, None, blocks, None, None, None, why) for variant, why in lacking.items()]
-    return pl.DataFrame(rows, schema=CRITICAL_DIFFERENCES.schema, orient="row")
+            tests = {"friedman": statistic, "p_value": p_value, "critical_difference": critical, "reason": reason}
+            rows.append(head | {"variant": variant, "average_rank": ranks[variant]} | tests)
+        rows += [head | {"variant": variant, "reason": why} for variant, why in lacking.items()]
+    return CRITICAL_DIFFERENCES.frame(rows)
 
 
 def _why_left_out(grid: Grid, variant: str, fewer: Undersized) -> str:

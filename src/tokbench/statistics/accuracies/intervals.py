@@ -1,6 +1,7 @@
 """Normal-theory intervals of average accuracies, as papers print them; no comparison uses them."""
 
 from math import fsum, sqrt
+from typing import Any
 
 import polars as pl
 
@@ -43,10 +44,11 @@ def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) ->
     from tokbench.statistics.significance.distributions import ndtri
 
     z = -float(ndtri((1 - confidence) / 2))
-    rows: list[tuple[str | float | int | None, ...]] = []
+    rows: list[dict[str, Any]] = []
     keys = ["model", "suite", "variant"]
     ordered = accuracy.sort(*keys, "size", "task").with_columns(pl.col("accuracy").fill_nan(None))
-    for head, part in ordered.group_by(keys, maintain_order=True):
+    for key, part in ordered.group_by(keys, maintain_order=True):
+        head = dict(zip(keys, map(str, key), strict=True))
         known = part.drop_nulls("accuracy").select("accuracy", "n").rows()
         outside = [share for share, _ in known if not 0 <= share <= 1]
         if outside:
@@ -56,13 +58,14 @@ def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) ->
         lacking = part.height - len(known) + sum(not n for _, n in known)
         if lacking:
             reason = f"{lacking} of {part.height} cells have no accuracy or no number of questions"
-            rows.append((*map(str, head), None, None, None, None, part.height, None, reason))
+            rows.append(head | {"cells": part.height, "reason": reason})
             continue
         average = fsum(share for share, _ in known) / len(known)
         error = sqrt(fsum(share * (1 - share) / n for share, n in known)) / len(known)
-        bounds = max(0.0, average - z * error), min(1.0, average + z * error)
-        rows.append((*map(str, head), average, error, *bounds, len(known), sum(n for _, n in known), None))
-    return pl.DataFrame(rows, schema=INTERVALS.schema, orient="row")
+        low, high = max(0.0, average - z * error), min(1.0, average + z * error)
+        counts = {"cells": len(known), "questions": sum(n for _, n in known)}
+        rows.append(head | {"average": average, "stderr": error, "low": low, "high": high} | counts)
+    return INTERVALS.frame(rows)
 
 
 INTERVALS = TidyTable(

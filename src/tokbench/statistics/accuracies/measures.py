@@ -36,7 +36,7 @@ def measures_against_models(
         without a claimed better end are left out.
     """
     measured = list(_measured(intrinsic, ngram_bits))
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     for (model, suite), part in bits_comparisons.group_by("model", "suite", maintain_order=True):
         told = part.filter(pl.col("verdict").is_in([BETTER, WORSE])).select("a", "b", "size", "verdict").rows()
         tested = part.filter(pl.col("verdict").is_not_null(), pl.col("verdict") != NOT_TESTED)
@@ -49,8 +49,10 @@ def measures_against_models(
             ]
             if not of_these and told:
                 continue
-            rows.append((model, suite, *name, end, *_agreement(of_these, end, why)))
-    return pl.DataFrame(rows, schema=MEASURES.schema, orient="row").sort(
+            corpus, metric, definition = name
+            head = {"model": model, "suite": suite, "corpus": corpus, "metric": metric, "definition": definition}
+            rows.append(head | {"end": end} | _agreement(of_these, end, why))
+    return MEASURES.frame(rows).sort(
         "model", "suite", pl.col("share").fill_null(-1), descending=[False, False, True], maintain_order=True
     )
 
@@ -71,13 +73,16 @@ def clopper_pearson(hits: int, of: int, alpha: float = ALPHA) -> tuple[float, fl
     return low, high
 
 
-def _agreement(pairs: list[tuple[float, str]], end: Direction, why_none: str) -> Row:
+def _agreement(pairs: list[tuple[float, str]], end: Direction, why_none: str) -> dict[str, Any]:
+    """Return the columns from ``pairs`` on."""
     if not pairs:
-        return 0, None, None, None, None, None, why_none
+        return {"pairs": 0, "reason": why_none}
     sign = 1 if end == "highest" else -1
     agreed = sum(sign * difference > 0 if verdict == BETTER else sign * difference < 0 for difference, verdict in pairs)
     tied = sum(not difference for difference, _ in pairs)
-    return len(pairs), agreed, tied, agreed / len(pairs), *clopper_pearson(agreed, len(pairs)), None
+    low, high = clopper_pearson(agreed, len(pairs))
+    counts = {"pairs": len(pairs), "agreed": agreed, "tied": tied}
+    return counts | {"share": agreed / len(pairs), "low": low, "high": high}
 
 
 def _measured(

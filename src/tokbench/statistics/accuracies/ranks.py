@@ -8,6 +8,7 @@ once gives no ranks, see :mod:`tokbench.statistics.significance.eligibility`.
 from bisect import bisect_right
 from collections.abc import Sequence
 from math import fsum
+from typing import Any
 
 import polars as pl
 
@@ -17,7 +18,7 @@ from tokbench.statistics.undersized import NONE, Undersized, fewer_at, sizes_wit
 from tokbench.tabulation.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
-RanksRow = tuple[str | int | float | None, ...]
+RanksRow = dict[str, Any]
 _AVERAGED = (
     AVERAGE,
     Column("rank", pl.Int64, "rank by average, 1 is best; equal averages share the smaller rank; empty for an "
@@ -53,8 +54,9 @@ def averages_by_size(
     for (model, suite), grid in grids(accuracy).items():
         for size in grid.sizes:
             ranked = may_rank(fewest(trainings, model, suite, [size]))
-            rows += [(model, suite, size, *row) for row in _ranked(grid, [size], fewer, ranked)]
-    return pl.DataFrame(rows, schema=RANKS_BY_SIZE.schema, orient="row")
+            head = {"model": model, "suite": suite, "size": size}
+            rows += [head | row for row in _ranked(grid, [size], fewer, ranked)]
+    return RANKS_BY_SIZE.frame(rows)
 
 
 def averages(accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
@@ -66,8 +68,8 @@ def averages(accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Traini
     rows: list[RanksRow] = []
     for (model, suite), grid in grids(accuracy).items():
         ranked = may_rank(fewest(trainings, model, suite, grid.sizes))
-        rows += [(model, suite, *row) for row in _ranked(grid, grid.sizes, fewer, ranked)]
-    return pl.DataFrame(rows, schema=RANKS.schema, orient="row")
+        rows += [{"model": model, "suite": suite} | row for row in _ranked(grid, grid.sizes, fewer, ranked)]
+    return RANKS.frame(rows)
 
 
 def _ranked(grid: Grid, sizes: Sequence[int], fewer: Undersized, ranked: bool) -> list[RanksRow]:
@@ -90,10 +92,11 @@ def _ranked(grid: Grid, sizes: Sequence[int], fewer: Undersized, ranked: bool) -
         why = None if ranked else ONE_TRAINING
         if variant in smaller:
             why = FEWER if len(sizes) == 1 else fewer_at(smaller[variant])
-        rows.append((variant, average, rank, baseline, above, len(sizes) * len(grid.tasks), why))
+        values_of = {"average": average, "rank": rank, "random_baseline": baseline, "above_random": above}
+        rows.append({"variant": variant, "n": len(sizes) * len(grid.tasks), "reason": why} | values_of)
     for variant, reason in unknown.items():
         cells_left = sum(size in sizes for size, _ in grid.accuracies[variant])
-        rows.append((variant, None, None, baseline, None, cells_left, reason))
+        rows.append({"variant": variant, "random_baseline": baseline, "n": cells_left, "reason": reason})
     return rows
 
 

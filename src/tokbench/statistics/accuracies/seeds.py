@@ -98,7 +98,7 @@ def between_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
         names seeds that are left out because they lack a task.
     """
     require(accuracy, ACCURACY, "accuracy table")
-    rows: list[tuple[str | float | int | None, ...]] = []
+    rows: list[dict[str, Any]] = []
     keys = ["model", "suite", "variant", "size"]
     seeded = accuracy if "seed" in accuracy.columns else accuracy.clear().with_columns(seed=pl.lit(None, pl.Int64))
     tasks = {head: part["task"].n_unique() for head, part in seeded.group_by("model", "suite")}
@@ -114,16 +114,17 @@ def between_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
         averages = [fsum(cells) / wanted for cells in by_seed.values() if len(cells) == wanted]
         lacking = [str(seed) for seed, cells in by_seed.items() if len(cells) < wanted]
         reason = f"left out, lacking a task: seed {', '.join(lacking)}" if lacking else None
+        row = dict(zip(keys, head, strict=True)) | {"seeds": len(averages), "reason": reason}
         if len(averages) < 2:
-            rows.append((*head, len(averages), None, None, None, None, None, reason))
+            rows.append(row)
             continue
         mean = fsum(averages) / len(averages)
         deviation = sqrt(fsum((value - mean) ** 2 for value in averages) / (len(averages) - 1))
         cells = part.group_by("task").agg(pl.col("accuracy").mean(), pl.col("n").max()).select("accuracy", "n").rows()
         questions = sqrt(fsum(a * (1 - a) / n for a, n in cells)) / wanted if all(n for _, n in cells) else None
-        spread = (mean, deviation, min(averages), max(averages), questions)
-        rows.append((*head, len(averages), *spread, reason))
-    return pl.DataFrame(rows, schema=SEEDS.schema, orient="row")
+        spread = {"average": mean, "deviation": deviation, "lowest": min(averages), "highest": max(averages)}
+        rows.append(row | spread | {"question_deviation": questions})
+    return SEEDS.frame(rows)
 
 
 SEEDS = TidyTable(

@@ -4,7 +4,7 @@ A language is a unit: its difference is a ratio of sums over its documents, and 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any
 
@@ -23,7 +23,7 @@ from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
 from tokbench.tabulation.columns import CANNOT, CORPUS, MODEL, ORDER, SIZE, SUITE, TRAINING_BYTES, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
-Row = tuple[Any, ...]
+Row = dict[str, Any]
 NGRAM_KEY = ("corpus", "training_bytes", "order", "size")
 MODEL_KEY = ("corpus", "model", "suite", "size")
 PLACE = ["language", "document", "bytes"]
@@ -48,8 +48,7 @@ def ngrams_over_languages(
     """
     last = [pl.col(name) == pl.col(name).max().over("corpus") for name in ("order", "training_bytes")]
     frame = ngram_documents.filter(last).with_columns(seed=pl.lit(0))
-    rows = [row for row, _ in _compared(frame, NGRAM_KEY, baselines_of_tokenizers, fewer)]
-    return pl.DataFrame(rows, schema=NGRAM_LANGUAGES.schema, orient="row")
+    return NGRAM_LANGUAGES.frame(row for row, _ in _compared(frame, NGRAM_KEY, baselines_of_tokenizers, fewer))
 
 
 def models_over_languages(
@@ -62,8 +61,8 @@ def models_over_languages(
         a difference without interval. There is no test with fewer than three seeds or six languages, or if one of
         the two vocabularies is undersized.
     """
-    rows = [(*row, seeds) for row, seeds in _compared(bits_by_seed, MODEL_KEY, baselines, fewer, trained=True)]
-    return pl.DataFrame(rows, schema=BITS_LANGUAGES.schema, orient="row")
+    rows = _compared(bits_by_seed, MODEL_KEY, baselines, fewer, trained=True)
+    return BITS_LANGUAGES.frame(row | {"seeds": seeds} for row, seeds in rows)
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,8 @@ def _compared(
         estimates = [found[pair][0].excluded(LEFT_OUT) if pair in smaller else found[pair][0] for pair in pairs]
         for pair, judged in zip(pairs, judge(estimates), strict=True):
             _, between, seeds = found[pair]
-            yield (*head, *pair, *astuple(judged), between, languages, len(filled)), seeds
+            row = dict(zip((*key, "a", "b"), (*head, *pair), strict=True)) | asdict(judged)
+            yield row | {"between": between, "languages": languages, "documents": len(filled)}, seeds
 
 
 def _bits(part: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, dict[int | None, NDArray[np.float64]]]:

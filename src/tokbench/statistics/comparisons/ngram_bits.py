@@ -5,7 +5,7 @@ undersized vocabularies. Pairs are tested over documents.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any
 
@@ -42,18 +42,18 @@ def rank_ngram_bits(ngram_documents: pl.DataFrame, fewer: Undersized = NONE) -> 
         One row per corpus, budget, order, size and variant: ``average_rank``, ``blocks`` (documents), ``friedman``
         with its ``p_value``, ``critical_difference``.
     """
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     for group in _groups(ngram_documents, fewer):
         several = len(group.variants) > 1
         ranks, statistic, p_value = friedman(group.bits) if group.variants else ([], None, None)
         critical = nemenyi(len(group.variants), len(group.bits)) if several else None
         reason = None if several else "there is no other variant"
-        rows += [
-            (*group.key, variant, rank, len(group.bits), statistic, p_value, critical, reason)
-            for rank, variant in sorted(zip(ranks, group.variants, strict=True))
-        ]
-        rows += [(*group.key, variant, None, len(group.bits), None, None, None, FEWER) for variant in group.smaller]
-    return pl.DataFrame(rows, schema=NGRAM_RANKS.schema, orient="row")
+        head = dict(zip(KEY, group.key, strict=True)) | {"blocks": len(group.bits)}
+        tests = {"friedman": statistic, "p_value": p_value, "critical_difference": critical, "reason": reason}
+        for rank, variant in sorted(zip(ranks, group.variants, strict=True)):
+            rows.append(head | {"variant": variant, "average_rank": rank} | tests)
+        rows += [head | {"variant": variant, "reason": FEWER} for variant in group.smaller]
+    return NGRAM_RANKS.frame(rows)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def judge_ngram_bits(
         The columns of :data:`NGRAM_VERDICTS`, one row per unordered pair. With one document there is no interval.
         Nothing is tested with fewer than six documents, or if one vocabulary is undersized.
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for key, part in ngram_documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         shared, bits = by_variant(part.filter(pl.col("bytes") > 0), PLACE, "bits")
         sizes = shared["bytes"].to_numpy().astype(np.float64)
@@ -144,8 +144,10 @@ def judge_ngram_bits(
         pairs = sorted_pairs(list(bits), lowest, baselines_of_tokenizers)
         unit = unit_names.get(str(key[0]), DOCUMENTS)
         judged = judge_differences(bits, sizes, pairs, key[-1], fewer, unit)
-        rows += [(*key, *pair, *astuple(one), len(sizes)) for pair, one in zip(pairs, judged, strict=True)]
-    return pl.DataFrame(rows, schema=NGRAM_VERDICTS.schema, orient="row")
+        for (a, b), judgement in zip(pairs, judged, strict=True):
+            row = dict(zip(KEY, key, strict=True)) | {"a": a, "b": b, "documents": len(sizes)}
+            rows.append(row | asdict(judgement))
+    return NGRAM_VERDICTS.frame(rows)
 
 
 def judge_differences(

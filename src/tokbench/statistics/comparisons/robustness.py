@@ -4,7 +4,7 @@ All tokenizers encode the same lines, and edits are equal. Intervals are over do
 """
 
 from collections.abc import Mapping
-from dataclasses import astuple, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -35,16 +35,19 @@ def robustness_by_kind(robustness_documents: pl.DataFrame) -> pl.DataFrame:
     Returns:
         The columns of :data:`ROBUSTNESS`, in the order of the documents' rows, with the variants of a kind together.
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for (corpus, size, kind), of_kind in robustness_documents.group_by(*KEY, maintain_order=True):
         for (variant,), part in of_kind.group_by("variant", maintain_order=True):
             edits = part["edits"].to_numpy().astype(np.float64)
-            values: list[float | None] = []
+            row: dict[str, Any] = {"corpus": corpus, "size": size, "kind": kind, "variant": variant}
+            row |= {"documents": len(edits), "edits": int(edits.sum())}
             for name in ("added", "changed"):
-                found = ratio(part[name].to_numpy().astype(np.float64), edits)
-                values += [None] * 3 if found is None else [found.difference, *found.ends()]
-            rows.append((corpus, size, kind, variant, len(edits), int(edits.sum()), *values))
-    return pl.DataFrame(rows, schema=ROBUSTNESS.schema, orient="row")
+                per_edit = ratio(part[name].to_numpy().astype(np.float64), edits)
+                if per_edit is not None:
+                    low, high = per_edit.ends()
+                    row |= {name: per_edit.difference, f"{name}_low": low, f"{name}_high": high}
+            rows.append(row)
+    return ROBUSTNESS.frame(rows)
 
 
 def compare_robustness(
@@ -64,7 +67,7 @@ def compare_robustness(
     Returns:
         The columns of :data:`ROBUSTNESS_COMPARISONS`, one row per unordered pair.
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for key, part in robustness_documents.group_by(*KEY, maintain_order=True):
         shared, added = by_variant(part.filter(pl.col("edits") > 0), ("document", "edits"), "added")
         edits = shared["edits"].to_numpy().astype(np.float64)
@@ -74,8 +77,10 @@ def compare_robustness(
         pairs = sorted_pairs(list(added), lowest, baselines_of_all)
         unit = unit_names.get(str(key[0]), DOCUMENTS)
         judged = judge_differences(added, edits, pairs, key[1], fewer, unit)
-        rows += [(*key, *pair, *astuple(one), len(edits)) for pair, one in zip(pairs, judged, strict=True)]
-    return pl.DataFrame(rows, schema=ROBUSTNESS_COMPARISONS.schema, orient="row")
+        for (a, b), judgement in zip(pairs, judged, strict=True):
+            row = dict(zip(KEY, key, strict=True)) | {"a": a, "b": b, "documents": len(edits)}
+            rows.append(row | asdict(judgement))
+    return ROBUSTNESS_COMPARISONS.frame(rows)
 
 
 def _judged() -> tuple[Column, ...]:

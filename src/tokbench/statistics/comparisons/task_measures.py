@@ -303,28 +303,28 @@ def task_measure_table(answers_by_seed: pl.DataFrame) -> pl.DataFrame:
         interval is over seeds and clusters of questions, over clusters only for one seed. A mean over tasks is null if
         a task has no question with a value for every seed.
     """
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     for measure in ANSWER_MEASURES:
         for group in question_groups(answers_by_seed, measure):
             for variant in group.variants:
-                rows += [(*group.key, variant, *row) for row in _means(group, variant, measure)]
-    return pl.DataFrame(rows, schema=TASK_MEASURES.schema, orient="row").sort(
-        *KEY, "task", "measure", "variant", maintain_order=True
-    )
+                head = dict(zip(KEY, group.key, strict=True)) | {"variant": variant, "measure": measure.name}
+                rows += [head | row for row in _means(group, variant)]
+    return TASK_MEASURES.frame(rows).sort(*KEY, "task", "measure", "variant", maintain_order=True)
 
 
-def _means(group: QuestionGroup, variant: str, measure: Measure) -> Iterator[Row]:
+def _means(group: QuestionGroup, variant: str) -> Iterator[dict[str, Any]]:
     """Yield the columns from ``task`` for the mean over tasks and each task."""
     values = group.value(variant)
     for name, task in _tasks(group):
         of_task = group.mean(values, task)
         lacking = group.lacking(values) if task is None else None
         if of_task is None or lacking:
-            yield name, measure.name, *[None] * 6, len(values), lacking or NO_VALUE
+            yield {"task": name, "seeds": len(values), "reason": lacking or NO_VALUE}
             continue
-        ends = of_task.estimate.ends()
-        counts = (of_task.questions, of_task.clusters, of_task.seed_deviation, of_task.seeds)
-        yield name, measure.name, of_task.mean, *ends, *counts, of_task.reason
+        low, high = of_task.estimate.ends()
+        counts = {"questions": of_task.questions, "clusters": of_task.clusters, "seeds": of_task.seeds}
+        row = {"task": name, "value": of_task.mean, "low": low, "high": high, "reason": of_task.reason}
+        yield row | counts | {"seed_deviation": of_task.seed_deviation}
 
 
 def compare_task_measures(
