@@ -68,6 +68,7 @@ def _answered(questions: Path, rng: np.random.Generator) -> dict[str, Any]:
                 "document": number,
                 "log_likelihoods": likelihoods,
                 "characters": characters,
+                "bytes": [len(choice.encode()) for choice in row["choices"]],
                 "straddling": [],
                 "gold": row["gold"],
                 "prediction": prediction,
