@@ -21,14 +21,13 @@ from tests.support.corpora import corpus
 from tokbench.config.load import validate
 from tokbench.corpus.fetch import fetch_pairs
 from tokbench.corpus.parallel import Cleaning, LinePairs, ParallelCorpus
-from tokbench.corpus.parallel_prepare import HELD, cleaned, digest, prepare_parallel, repeated
-from tokbench.corpus.parallel_read import WRITING, read_pairs, read_sentences
+from tokbench.corpus.parallel_prepare import cleaned, digest, prepare_parallel, repeated
+from tokbench.corpus.parallel_read import read_pairs, read_sentences
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import ParallelSource
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_folder
 from tokbench.options import validated
-from tokbench.runtime.memory_limit import MemoryLimit
 from tokbench.tabulation.translations import cleaning_table
 from tokbench.workflow.corpora import Corpora
 
@@ -115,14 +114,6 @@ def test_memory_below_the_minimum_is_an_error(tokbench: Tokbench, tmp_path: Path
     told = tokbench("prepare_parallel", "--memory", "50", "--recipe", made.model_dump_json(), "-o", tmp_path / "none")
     assert told.status == 2
     assert "--memory 50: too little for this command" in told.stderr
-
-
-def test_too_many_test_pairs_for_memory_are_an_error(tmp_path: Path) -> None:
-    many = [(f"{number}", f"{number}") for number in range(40)]
-    own = corpus(tmp_path, many).train.model_dump()
-    made = corpus(tmp_path, many, tests={"own": own})
-    with pytest.raises(TokbenchError, match=r"own: more than 20 pairs outside of training are too many for 500 MB"):
-        prepare_parallel(made, 0, tmp_path, MemoryLimit(500, WRITING + 4 * 20 * HELD))
 
 
 @settings(max_examples=25)

@@ -130,7 +130,7 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
     if files:
         check_same_files(files, corpus.files(), "--recipe")
     with atomic_folder(output, "parallel corpus") as folder:
-        counts = prepare_parallel(corpus, seed, folder, allowance(megabytes, LEAST))
+        counts = prepare_parallel(corpus, seed, folder, allowance(megabytes, LEAST).room)
     for split, found in counts.items():
         click.echo(f"{split}: " + ", ".join(f"{number:,} {what}" for what, number in found.items()), err=True)
 

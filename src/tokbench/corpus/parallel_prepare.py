@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tokbench.corpus.parallel import Cleaning, ParallelCorpus
 from tokbench.corpus.parallel_read import WRITING, Pair, checked, pair_writer, read_pairs
 from tokbench.errors import TokbenchError
-from tokbench.runtime.memory_limit import DEFAULT, RESERVE, MemoryLimit, allowance, require, resident
+from tokbench.runtime.memory_limit import DEFAULT, MEGABYTE
 
 RULES = {
     "not_utf8": "a side is not UTF-8",
@@ -178,12 +178,10 @@ def _again(rows: NDArray[np.void]) -> NDArray[np.int64]:
 COUNTS = "counts.json"
 LEAST = WRITING + 50_000_000
 """Minimum memory in bytes to prepare a parallel corpus, in addition to the process."""
-HELD = 160
-"""Bytes of memory per digest of a pair of another split."""
 
 
 def prepare_parallel(
-    corpus: ParallelCorpus, seed: int, folder: Path, allowed: MemoryLimit | None = None
+    corpus: ParallelCorpus, seed: int, folder: Path, room: int = DEFAULT * MEGABYTE
 ) -> dict[str, dict[str, int]]:
     """Write ``folder/{split}.parquet`` for every split, and ``counts.json``.
 
@@ -196,17 +194,17 @@ def prepare_parallel(
         corpus: files, rules and splits.
         seed: seed of the drawn pairs.
         folder: output folder.
-        allowed: memory limit (default: 2,000 MB in addition to the process). The output does not depend on it.
+        room: bytes of memory in addition to the process (default: 2,000 MB). The search for duplicates uses half of it.
+            The output does not depend on it.
 
     Returns:
         For each split the number of pairs ``read`` and ``kept``, and the number removed by each rule if any.
 
     Raises:
-        TokbenchError: a file cannot be read, the sides differ in length, a split has no pairs, more pairs are to be
-            drawn than there are, or the memory is not sufficient.
+        TokbenchError: a file cannot be read, the sides differ in length, a split has no pairs, or more pairs are to
+            be drawn than there are.
     """
-    allowed = allowed or allowance(DEFAULT + resident() // 1_000_000, LEAST)
-    training = _Training(corpus, allowed)
+    training = _Training(corpus, (room - WRITING) // 2)
     counts: dict[str, dict[str, int]] = {}
     for split, source in corpus.sources().items():
         if split != "train":
@@ -215,7 +213,7 @@ def prepare_parallel(
                 read = read_pairs(source, corpus.languages)
                 for number, pair in enumerate(checked(read, split)):
                     write(number, pair)
-                    training.hold(split, pair)
+                    training.hold(pair)
             counts[split] = {"read": number + 1, "kept": number + 1}
     training.look(folder)
     places = training.drawn(seed)
@@ -245,31 +243,20 @@ def prepare_parallel(
 class _Training:
     """The training files of a corpus, and the digests and duplicates that cleaning needs."""
 
-    def __init__(self, corpus: ParallelCorpus, allowed: MemoryLimit) -> None:
-        quarter = (allowed.room - WRITING) // 4
+    def __init__(self, corpus: ParallelCorpus, looking: int) -> None:
         self._corpus = corpus
-        self._allowed = allowed
-        self._most_held = quarter // HELD
-        self._looking = 2 * quarter
+        self._looking = looking
         self._held: set[bytes] = set()
         self._again: NDArray[np.bool_] | None = None
 
-    def hold(self, split: str, pair: Pair) -> None:
+    def hold(self, pair: Pair) -> None:
         """Exclude a pair of another split from training."""
         self._held.add(digest(pair))
-        if len(self._held) > self._most_held:
-            raise TokbenchError(
-                f"{split}: more than {self._most_held:,} pairs outside of training are too many for "
-                f"{self._allowed.megabytes:,} MB of memory; allow it more (--memory)"
-            )
 
     def look(self, folder: Path) -> None:
         """Search for duplicates if they are to be removed."""
         if self._corpus.clean.drop_duplicates:
             self._again = repeated(self._read(), self._corpus.clean, self._held, folder, self._looking)
-            size = resident() + RESERVE + WRITING + self._again.nbytes
-            remedy = "keep equal pairs (clean: {drop_duplicates: false})"
-            require(f"train: {len(self._again):,} pairs", size, self._allowed.megabytes, remedy)
 
     def pairs(self, counts: Counter[str]) -> Iterator[tuple[int, Pair]]:
         """Yield the pairs that break no rule; ``counts`` receives the numbers of the others."""
@@ -285,9 +272,6 @@ class _Training:
             raise TokbenchError(
                 f"{', '.join(wanted)}: {sum(wanted.values()):,} pairs are to be drawn from {there:,}; draw fewer"
             )
-        size = resident() + RESERVE + WRITING + np.dtype(np.int64).itemsize * there
-        remedy = "name files of their own for these splits"
-        require(f"{', '.join(wanted)}: drawing from {there:,} pairs", size, self._allowed.megabytes, remedy)
         order = np.random.default_rng(seed).permutation(there)
         splits = [split for split, number in wanted.items() for _ in range(number)]
         return {int(place): split for place, split in zip(order, splits, strict=False)}

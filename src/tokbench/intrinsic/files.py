@@ -234,6 +234,6 @@ def measure_ngram_bits(
         corpus=corpus,
         order=order,
         training_bytes=training_bytes,
-        allowed=None if megabytes is None else allowance(megabytes),
+        room=None if megabytes is None else allowance(megabytes).room,
     )
     return bits | made_from(tokenizer=tokenizer.digest, **{role: text.hexdigest() for role, text in texts.items()})

@@ -26,7 +26,6 @@ from tokbench.corpus.documents import Document
 from tokbench.corpus.languages import by_tag, tag_of_untagged
 from tokbench.errors import TokbenchError
 from tokbench.kernels.token_ngrams import MAX_PLACES, MAX_SYMBOLS, RECORD_BYTES, TokenNgrams
-from tokbench.runtime.memory_limit import MemoryLimit
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import before
 
@@ -194,22 +193,15 @@ def _fill(
     return sizes
 
 
-def _held(fitted: TokenNgrams, places: int, ids: int, allowed: MemoryLimit | None) -> int:
-    """Return how many places may have their records in memory at once.
+def _held(fitted: TokenNgrams, places: int, ids: int, room: int | None) -> int:
+    """Return how many places may have their records in memory at once, at least those after one token.
 
     The mapped ids count as memory only up to half of it, because the system can release their pages.
     """
-    if allowed is None:
+    if room is None:
         return MAX_PLACES
-    room = allowed.room - PER_SYMBOL * ids
-    room = max(room - ID_BYTES * places, room // 2) // RECORD_BYTES
-    if room < (least := fitted.most_after()):
-        needed = allowed.megabytes + 2 * (least - room) * RECORD_BYTES // 1_000_000 + 1
-        raise TokbenchError(
-            f"--memory {allowed.megabytes}: too little, for one token is followed by {least:,} places; allow "
-            f"{needed:,} MB"
-        )
-    return room
+    room -= PER_SYMBOL * ids
+    return max(max(room - ID_BYTES * places, room // 2) // RECORD_BYTES, fitted.most_after())
 
 
 def ngram_bits(
@@ -220,14 +212,14 @@ def ngram_bits(
     *,
     order: int,
     training_bytes: Sequence[int] | None = None,
-    allowed: MemoryLimit | None = None,
+    room: int | None = None,
     ids: int | None = None,
     lost: Callable[[bytes], int] | None = None,
 ) -> dict[str, Any]:
     """Train the models of all orders on each budget, and test them.
 
     All tokenizers read the same bytes: the first documents of each language, the last one truncated between two
-    characters. Ids are written to files. ``allowed`` limits how many of them are in memory at once.
+    characters. Ids are written to files. ``room`` limits how many of them are in memory at once.
 
     Args:
         encode: encoder of documents.
@@ -236,7 +228,7 @@ def ngram_bits(
         tested: test documents.
         order: highest order.
         training_bytes: budgets, see :func:`budgets_of` (default: half of the text and all of it).
-        allowed: memory limit (default: None, no limit).
+        room: bytes of memory for ids and their records (default: None, no limit).
         ids: largest id plus 1 (default: ``vocabulary``).
         lost: function that returns the bytes of a text that decoding its ids does not restore (default: None, for a
             lossless tokenizer).
@@ -287,7 +279,7 @@ def ngram_bits(
             places = one.places
             one.append(test)
             fitted = TokenNgrams(one.mapped(), places, symbols, vocabulary, order)
-            bits = fitted.bits(_held(fitted, one.places, ids, allowed))
+            bits = fitted.bits(_held(fitted, one.places, ids, room))
             unused = vocabulary - (ids - fitted.unused())
             unseen = unused, fitted.unseen()
             trained.append(asdict(TrainedOn(budget.training_bytes, text_bytes, one.documents, one.tokens, *unseen)))
@@ -316,7 +308,7 @@ def tokenizer_ngram_bits(
     corpus: str = "",
     order: int,
     training_bytes: Sequence[int] | None = None,
-    allowed: MemoryLimit | None = None,
+    room: int | None = None,
 ) -> dict[str, Any]:
     """Compute n-gram bits of a tokenizer: its entries are the vocabulary, and its losses are counted.
 
@@ -329,7 +321,7 @@ def tokenizer_ngram_bits(
         corpus: name of the corpus (default: empty).
         order: see :func:`ngram_bits`.
         training_bytes: see :func:`ngram_bits`.
-        allowed: see :func:`ngram_bits`.
+        room: see :func:`ngram_bits`.
 
     Returns:
         ``variant``, ``size``, ``corpus`` and ``pretokenization``, and the items of :func:`ngram_bits`.
@@ -341,7 +333,7 @@ def tokenizer_ngram_bits(
         tested,
         order=order,
         training_bytes=training_bytes,
-        allowed=allowed,
+        room=room,
         ids=tokenizer.id_limit,
         lost=None if tokenizer.lossless else tokenizer.bytes_lost,
     )
