@@ -6,7 +6,7 @@ and testing on other documents.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 from math import fsum, sqrt
 from typing import Any
 
@@ -24,7 +24,7 @@ from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
 from tokbench.tabulation.columns import CORPUS, MODEL, SIZE, SUITE, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
-Row = tuple[Any, ...]
+Row = dict[str, Any]
 Pair = tuple[str, str]
 KEY = ("corpus", "model", "suite", "size")
 NO_SEED = "no seed in common"
@@ -61,7 +61,7 @@ def compare_model_bits(
         known = {pair: one for pair in pairs if (one := group.difference(*pair, fewer)) is not None}
         judged = dict(zip(known, judge(list(known.values())), strict=True))
         rows += [group.row(pair, judged.get(pair)) for pair in pairs]
-    return pl.DataFrame(rows, schema=BITS_COMPARISONS.schema, orient="row")
+    return BITS_COMPARISONS.frame(rows)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class VariantGroup:
         unit: name of the documents, if they are other units (default: "documents").
     """
 
-    key: Row
+    key: tuple[Any, ...]
     bits: Mapping[str, Mapping[int | None, NDArray[np.float64]]]
     sizes: NDArray[np.float64]
     unit: str = DOCUMENTS
@@ -115,16 +115,16 @@ class VariantGroup:
         """Return a row of the table."""
         seeds = self.common(*pair)
         units = int((self.sizes > 0).sum())
-        counts = (len(seeds), units)
+        head = dict(zip((*KEY, "a", "b"), (*self.key, *pair), strict=True))
+        row: Row = {**head, "seeds": len(seeds), "documents": units}
         if judged is None:
-            none = (*[None] * 5, NOT_TESTED, None, None, in_full(NO_SEED), None, None)
-            return (*self.key, *pair, *none, *counts, None, None, None)
-        spreads: Row = (None, None, None)
+            return row | {"verdict": NOT_TESTED, "reason": in_full(NO_SEED)}
         if len(seeds) > 1 and units > 1:
             filled = self.sizes > 0
             both = ratio_over_both(self.paired(*pair)[:, filled], self.sizes[filled])
-            spreads = (self.run_deviation(pair, seeds), both.seed_deviation, both.document_error)
-        return (*self.key, *pair, *astuple(judged), *counts, *spreads)
+            row |= {"seed_deviation": both.seed_deviation, "document_error": both.document_error}
+            row["run_deviation"] = self.run_deviation(pair, seeds)
+        return row | asdict(judged)
 
     def run_deviation(self, pair: Pair, seeds: list[int | None]) -> float:
         """Return the standard deviation of a tokenizer's bits per byte between seeds, pooled over the pair."""

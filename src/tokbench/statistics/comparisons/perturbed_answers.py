@@ -44,7 +44,7 @@ from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
 from tokbench.tabulation.columns import KIND, MODEL, QUESTIONS, REASON, SIZE, SOURCE_CORPUS, SUITE, VARIANT, A, B
 from tokbench.tabulation.table import EXCESS, MEASURE, Column, Print, TidyTable
 
-Row = tuple[Any, ...]
+Row = dict[str, Any]
 Pair = tuple[str, str]
 Key = tuple[Pair, str, str]
 """Pair of variants, task and kind; an empty task or kind is the mean over all."""
@@ -91,7 +91,7 @@ class PerturbedGroup:
         values: float64 [2, places] by variant and seed, clean and perturbed, NaN where missing.
     """
 
-    key: Row
+    key: tuple[Any, ...]
     cells: Sequence[tuple[str, str]]
     selections: Sequence[Selection]
     cell: NDArray[np.int64]
@@ -188,9 +188,10 @@ def perturbed_measure_table(perturbed_by_seed: pl.DataFrame) -> pl.DataFrame:
     for measure in MEASURES:
         for group in perturbed_groups(perturbed_by_seed, measure):
             for selection, variant in product(group.selections, group.values):
-                head = (*group.key, variant, selection.task, selection.kind, measure.name)
-                rows.append((*head, *_change(group, variant, selection)))
-    return pl.DataFrame(rows, schema=PERTURBED_MEASURES.schema, orient="row").sort(*KEY, "task", maintain_order=True)
+                head = dict(zip(KEY, group.key, strict=True)) | {"variant": variant, "measure": measure.name}
+                of = {"task": selection.task, "kind": selection.kind}
+                rows.append(head | of | _change(group, variant, selection))
+    return PERTURBED_MEASURES.frame(rows).sort(*KEY, "task", maintain_order=True)
 
 
 def _change(group: PerturbedGroup, variant: str, selection: Selection) -> Row:
@@ -199,13 +200,14 @@ def _change(group: PerturbedGroup, variant: str, selection: Selection) -> Row:
     changes = values[1] - values[0]
     one, lacking = group.mean(changes, selection), group.lacking(changes, selection)
     if one is None or lacking:
-        reason = lacking or NO_CHANGE
-        return (*[None] * 6, 0 if one is None else one.questions, selection.unchanged, None, None, len(changes), reason)
+        counts = {"questions": 0 if one is None else one.questions, "unchanged": selection.unchanged}
+        return counts | {"seeds": len(changes), "reason": lacking or NO_CHANGE}
     clean, perturbed = (estimate.mean for of in values if (estimate := group.mean(of, selection)))
-    ends = one.estimate.ends()
-    relative = one.mean / clean if clean else None
-    counts = (one.questions, selection.unchanged, one.clusters, one.seed_deviation, one.seeds)
-    return (clean, perturbed, one.mean, *ends, relative, *counts, one.reason)
+    low, high = one.estimate.ends()
+    row: Row = {"clean": clean, "perturbed": perturbed, "difference": one.mean, "low": low, "high": high}
+    row["relative"] = one.mean / clean if clean else None
+    names = ("questions", "clusters", "seed_deviation", "seeds", "reason")
+    return row | {"unchanged": selection.unchanged} | {name: getattr(one, name) for name in names}
 
 
 def compare_perturbed(
@@ -228,7 +230,7 @@ def compare_perturbed(
         for group in perturbed_groups(perturbed_by_seed, measure)
         for row in _compared(group, measure, baselines, fewer)
     ]
-    return pl.DataFrame(rows, schema=PERTURBED_COMPARISONS.schema, orient="row").sort(*KEY, "task", maintain_order=True)
+    return PERTURBED_COMPARISONS.frame(rows).sort(*KEY, "task", maintain_order=True)
 
 
 def _compared(
@@ -259,13 +261,15 @@ def _compared(
         judged |= judge_family(of_family, measure)
     order = {(one.task, one.kind): place for place, one in enumerate(group.selections)}
     for key in sorted(reasons, key=lambda key: (order[key[1:]], key[0])):
-        head = (*group.key, *key[1:], measure.name, *key[0])
+        (a, b), task, kind = key
+        head = dict(zip(KEY, group.key, strict=True)) | {"task": task, "kind": kind}
+        head |= {"measure": measure.name, "a": a, "b": b}
         if key not in found:
-            yield (*head, *[None] * 7, NOT_TESTED, None, None, joined_reasons(*reasons[key]), *[None] * 8)
+            yield head | {"verdict": NOT_TESTED, "reason": joined_reasons(*reasons[key])}
             continue
         one, (verdict, adjusted) = found[key], judged[key]
         reason = joined_reasons(verdict.reason, *reasons[key])
-        yield (*head, *judged_values(one, verdict, adjusted), reason, *counts_of(one))
+        yield head | judged_values(one, verdict, adjusted) | {"reason": reason} | counts_of(one)
 
 
 def _pairs(group: PerturbedGroup, measure: Measure, baselines: Mapping[str, str]) -> list[Pair]:

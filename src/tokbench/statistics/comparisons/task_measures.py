@@ -43,7 +43,7 @@ from tokbench.tabulation.columns import (
 )
 from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 
-Row = tuple[Any, ...]
+Row = dict[str, Any]
 Pair = tuple[str, str]
 Key = tuple[Pair, str]
 """Pair of variants and task; the task is empty for the mean over tasks."""
@@ -193,7 +193,7 @@ class QuestionGroup:
         values: float64 [questions] by variant and seed, NaN where missing.
     """
 
-    key: Row
+    key: tuple[Any, ...]
     tasks: Sequence[str]
     task: NDArray[np.int64]
     cluster: NDArray[np.int64]
@@ -355,9 +355,7 @@ def compare_task_measures(
         for group in question_groups(answers_by_seed, measure)
         for row in _compared(group, measure, _pairs(group, measure, baselines), fewer)
     ]
-    return pl.DataFrame(rows, schema=TASK_MEASURE_COMPARISONS.schema, orient="row").sort(
-        *KEY, "task", "measure", "a", "b", maintain_order=True
-    )
+    return TASK_MEASURE_COMPARISONS.frame(rows).sort(*KEY, "task", "measure", "a", "b", maintain_order=True)
 
 
 def _compared(group: QuestionGroup, measure: Measure, pairs: Sequence[Pair], fewer: Undersized) -> Iterator[Row]:
@@ -418,23 +416,26 @@ def _row(
     limit: str | None,
 ) -> Row:
     """Return a row of the table of comparisons."""
-    pair, task = key
-    head = (*group.key, task, measure.name, *pair)
+    (a, b), task = key
+    head = dict(zip(KEY, group.key, strict=True)) | {"task": task, "measure": measure.name, "a": a, "b": b}
     if one is None or judged is None:
-        return (*head, *[None] * 7, NOT_TESTED, None, None, limit, *[None] * 8)
-    return (*head, *judged_values(one, *judged), joined_reasons(judged[0].reason, limit), *counts_of(one))
+        return head | {"verdict": NOT_TESTED, "reason": limit}
+    reason = joined_reasons(judged[0].reason, limit)
+    return head | judged_values(one, *judged) | {"reason": reason} | counts_of(one)
 
 
 def judged_values(one: TaskEstimate, verdict: Judgement, adjusted: float | None) -> Row:
     """Return the columns from ``difference`` to ``detectable``."""
-    tests = (verdict.p_value, verdict.holm, adjusted, verdict.verdict, verdict.excluded, verdict.detectable)
-    return (one.mean, one.error, verdict.low, verdict.high, *tests)
+    names = ("low", "high", "p_value", "holm", "verdict", "excluded", "detectable")
+    judged = {name: getattr(verdict, name) for name in names}
+    return {"difference": one.mean, "error": one.error, "benjamini_hochberg": adjusted} | judged
 
 
 def counts_of(one: TaskEstimate) -> Row:
     """Return the columns from ``n`` to ``residual_error``."""
-    units = (one.estimate.units, one.estimate.unit)
-    return (*units, one.seeds, one.questions, one.clusters, one.seed_deviation, one.question_error, one.residual_error)
+    counts = {"n": one.estimate.units, "unit": one.estimate.unit}
+    names = ("seeds", "questions", "clusters", "seed_deviation", "question_error", "residual_error")
+    return counts | {name: getattr(one, name) for name in names}
 
 
 def joined_reasons(*reasons: str | None) -> str | None:

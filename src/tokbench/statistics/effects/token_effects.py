@@ -141,36 +141,32 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
         The columns of :data:`TOKEN_EFFECTS`: estimates at the end of the vocabulary with the bandwidth, half and twice
         of it, by frequency band, and at placebo cut-offs. Each has the same estimate for a model that was not trained.
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for key, model in _models(token_scores_by_seed, bandwidth):
         means = model.means
         for kind, cutoff, width, band, ranks in model.fits():
-            head = (*key, kind, cutoff, width, band, model.seeds)
+            row = _head(key, kind, cutoff, width, band) | {"seeds": model.seeds}
             if (of_means := _jump(means, cutoff, width, ranks)) is None:
-                rows.append((*head, *[None] * 19, FEW))
+                rows.append(row | {"reason": FEW})
                 continue
             estimate = of_means.estimate
             low, high = estimate.ends()
             by_seed = [_jump(one, cutoff, width, ranks) for one in model.outcomes]
             over_seeds = _over_seeds([one.estimate.difference for one in by_seed if one is not None])
-            ends: list[float | None] = [None] * 4
+            row |= _values_of(estimate)
             if over_seeds is not None:
-                ends = [*over_seeds.ends(), *_added(estimate, over_seeds).ends()]
-            lines = (of_means.inside, of_means.outside)
+                row["seed_low"], row["seed_high"] = over_seeds.ends()
+                row["both_low"], row["both_high"] = _added(estimate, over_seeds).ends()
+            ratios = ratios_of([estimate.difference, low, high])
+            row |= dict(zip(("ratio", "ratio_low", "ratio_high"), ratios, strict=True))
+            for side, line in (("inside", of_means.inside), ("outside", of_means.outside)):
+                row |= {side: line.points, f"{side}_level": line.level, f"{side}_slope": line.slope}
             untrained = _jump(model.uniform, cutoff, width, ranks)
-            rows.append(
-                (
-                    *head, estimate.difference, low, high, *ends, estimate.error, estimate.degrees,
-                    *ratios_of([estimate.difference, low, high]),
-                    *(value for line in lines for value in (line.points, line.level, line.slope)),
-                    None if untrained is None else untrained.estimate.difference,
-                    None if model.seeds > 1 else ONE_SEED,
-                )
-            )  # fmt: skip
-    schema = {name: kind for name, kind in TOKEN_EFFECTS.schema.items() if name not in OVER_BANDWIDTHS}
+            row["untrained"] = None if untrained is None else untrained.estimate.difference
+            rows.append(row | {"reason": None if model.seeds > 1 else ONE_SEED})
     over = pl.when(kind=CUTOFF, band="").then("effect")
     return (
-        pl.DataFrame(rows, schema=schema, orient="row")
+        TOKEN_EFFECTS.frame(rows)
         .with_columns(
             pl.when(kind=CUTOFF, band="").then(end.over(*KEY)).alias(name)
             for name, end in zip(OVER_BANDWIDTHS, (over.min(), over.max()), strict=True)
@@ -214,18 +210,29 @@ def token_effects_by_seed(token_scores_by_seed: pl.DataFrame, bandwidth: int | N
     Returns:
         The columns of :data:`TOKEN_EFFECTS_BY_SEED`; estimates without enough tokens are left out.
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for key, part in token_scores_by_seed.group_by(*KEY, maintain_order=True):
         shared = list(ScoredModel(part, bandwidth).fits())
         for (seed,), scores in part.group_by("seed", maintain_order=True):
             outcomes = ScoredModel(scores, bandwidth).means
             for kind, cutoff, width, band, ranks in shared:
                 if (found := _jump(outcomes, cutoff, width, ranks)) is not None:
-                    one = found.estimate
-                    rows.append(
-                        (*key, seed, kind, cutoff, width, band, one.difference, *one.ends(), one.error, one.degrees)
-                    )
-    return pl.DataFrame(rows, schema=TOKEN_EFFECTS_BY_SEED.schema, orient="row")
+                    head = _head(key, kind, cutoff, width, band) | {"seed": seed}
+                    rows.append(head | _values_of(found.estimate))
+    return TOKEN_EFFECTS_BY_SEED.frame(rows)
+
+
+def _head(key: tuple[Any, ...], kind: str, cutoff: int, width: int, band: str) -> dict[str, Any]:
+    """Return the columns that identify an estimate."""
+    of = {"kind": kind, "cutoff": cutoff, "bandwidth": width, "band": band}
+    return dict(zip(KEY, key, strict=True)) | of
+
+
+def _values_of(estimate: Estimate) -> dict[str, Any]:
+    """Return the columns of an effect and its error."""
+    low, high = estimate.ends()
+    values = {"effect": estimate.difference, "low": low, "high": high}
+    return values | {"error": estimate.error, "degrees": estimate.degrees}
 
 
 def token_placebos(token_effects: pl.DataFrame, token_effects_by_seed: pl.DataFrame) -> pl.DataFrame:
@@ -238,7 +245,7 @@ def token_placebos(token_effects: pl.DataFrame, token_effects_by_seed: pl.DataFr
     Returns:
         The columns of :data:`TOKEN_PLACEBOS`, a row per model and tokenizer with a placebo estimate.
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     excludes = (pl.col("low") > 0) | (pl.col("high") < 0)
     for key, part in token_effects.drop_nulls("effect").group_by(*KEY, maintain_order=True):
         placebos = part.filter(kind=PLACEBO)
@@ -250,9 +257,12 @@ def token_placebos(token_effects: pl.DataFrame, token_effects_by_seed: pl.DataFr
         count, of_seeds = int(placebos.select(excludes.sum()).item()), int(single.select(excludes.sum()).item())
         real = part.filter(kind=CUTOFF, bandwidth=bandwidth, band="")["effect"].to_list()
         larger = int((size >= abs(real[0])).sum()) if real else None
-        tests = (len(placebos), count, count / len(placebos), len(single), of_seeds, of_seeds / len(single))
-        rows.append((*key, bandwidth, *tests, max(size.to_list()), real[0] if real else None, larger))
-    return pl.DataFrame(rows, schema=TOKEN_PLACEBOS.schema, orient="row")
+        row = dict(zip(KEY, key, strict=True)) | {"bandwidth": bandwidth}
+        row |= {"placebos": len(placebos), "excluding": count, "share": count / len(placebos), "tests": len(single)}
+        row |= {"excluding_by_seed": of_seeds, "share_by_seed": of_seeds / len(single)}
+        row |= {"largest": max(size.to_list()), "effect": real[0] if real else None, "larger": larger}
+        rows.append(row)
+    return TOKEN_PLACEBOS.frame(rows)
 
 
 def token_effect_bins(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = None) -> pl.DataFrame:
@@ -265,16 +275,16 @@ def token_effect_bins(token_scores_by_seed: pl.DataFrame, bandwidth: int | None 
     Returns:
         The columns of :data:`TOKEN_EFFECT_BINS`; bins without an occurrence are left out.
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for key, model in _models(token_scores_by_seed, bandwidth):
         width = max(model.bandwidth // BINS, 1)
         bins: dict[int, list[float]] = {}
         for rank, value in model.means.items():
             bins.setdefault(rank // width, []).append(value)
         for number, values in sorted(bins.items()):
-            ends = (number * width, (number + 1) * width - 1)
-            rows.append((*key, *ends, len(values), fsum(values) / len(values)))
-    return pl.DataFrame(rows, schema=TOKEN_EFFECT_BINS.schema, orient="row")
+            row = dict(zip(KEY, key, strict=True)) | {"first": number * width, "last": (number + 1) * width - 1}
+            rows.append(row | {"tokens": len(values), "outcome": fsum(values) / len(values)})
+    return TOKEN_EFFECT_BINS.frame(rows)
 
 
 TOKEN_EFFECTS = TidyTable(

@@ -27,7 +27,7 @@ MOST = 1000
 SHOWN = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30)
 """Numbers of seeds in the table of detectable differences."""
 KEY = ("corpus", "model", "suite", "size")
-Row = tuple[Any, ...]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Pilot:
         document_error: standard error of a difference over the pilot's documents, pooled.
     """
 
-    key: Row
+    key: tuple[Any, ...]
     pairs: int
     seeds: int
     documents: int
@@ -87,7 +87,7 @@ def fewest_that(detects: Callable[[int], bool], most: int) -> int | None:
     return high
 
 
-def pilots(comparisons: pl.DataFrame) -> Iterator[Pilot | tuple[Row, str]]:
+def pilots(comparisons: pl.DataFrame) -> Iterator[Pilot | tuple[tuple[Any, ...], str]]:
     """Yield the estimates for each corpus, model, suite and size of a pilot, or the reason why there are none.
 
     The variance of paired differences, pooled over all pairs of k tokenizers, has (k - 1) (seeds - 1) degrees of
@@ -124,7 +124,7 @@ def plan_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
     rows: list[Row] = []
     for one in pilots(pilot_comparisons):
         if not isinstance(one, Pilot):
-            rows.append((*one[0], detect, *[None] * 10, one[1]))
+            rows.append(dict(zip(KEY, one[0], strict=True)) | {"detect": detect, "reason": one[1]})
             continue
         needed, at_most = one.needed(detect), one.needed(detect, one.highest)
         floor = one.document_error * detectable(one.documents - 1.0)
@@ -136,9 +136,11 @@ def plan_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
                 else "no number of seeds: documents alone hide it; test on more"
             )
         rule = ceil(RULE * (one.run_deviation / detect) ** 2)
-        spreads = (one.run_deviation, one.seed_deviation, one.highest, one.document_error, floor)
-        rows.append((*one.key, detect, one.pairs, one.seeds, *spreads, max(2, rule), needed, at_most, reason))
-    return pl.DataFrame(rows, schema=SEED_PLAN.schema, orient="row")
+        row = dict(zip(KEY, one.key, strict=True)) | {"detect": detect, "pairs": one.pairs, "pilot_seeds": one.seeds}
+        row |= {"run_deviation": one.run_deviation, "seed_deviation": one.seed_deviation, "highest": one.highest}
+        row |= {"document_error": one.document_error, "floor": floor, "by_rule": max(2, rule)}
+        rows.append(row | {"needed": needed, "needed_at_most": at_most, "reason": reason})
+    return SEED_PLAN.frame(rows)
 
 
 def seen_by_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
@@ -154,8 +156,9 @@ def seen_by_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFram
             assert isinstance(one, Pilot)
             error, degrees = one.error(seeds)
             by_rule = sqrt(RULE / seeds) * one.run_deviation
-            rows.append((*one.key, seeds, error * detectable(degrees), by_rule, one.seen(detect, seeds)))
-    return pl.DataFrame(rows, schema=SEEN_BY_SEEDS.schema, orient="row")
+            row = dict(zip(KEY, one.key, strict=True)) | {"seeds": seeds, "by_rule": by_rule}
+            rows.append(row | {"detectable": error * detectable(degrees), "power": one.seen(detect, seeds)})
+    return SEEN_BY_SEEDS.frame(rows)
 
 
 def told(plan: pl.DataFrame) -> Iterator[str]:
