@@ -23,7 +23,7 @@ from tokenizers import pre_tokenizers
 
 from benchmarks.speed.peers import GPT2
 from tokbench.adapters.export_hugging_face import to_hugging_face
-from tokbench.adapters.forms import ReadOptions
+from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.read import read_tokenizer
 from tokbench.construction import constructions
 from tokbench.pretokens.count import count_pretokens

@@ -25,16 +25,17 @@ from hypothesis import strategies as st
 from tests.conftest import ODD, TOPICS
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import TEXT, few, level, library_ids, read, why  # noqa: F401  # noqa: F401
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
-from tokbench.adapters.forms import ReadOptions, read_form
+from tokbench.adapters.forms import read_form
+from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.forms.transformers import detect_format
-from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import FirstDifference, first_difference, loss_of
 from tokbench.adapters.read import read_tokenizer
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks import vocabulary
 from tokbench.inspection.checks.subject import TokenizerUnderTest
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
+from tokbench.tokenizer.libraries import open_library
 from tokbench.tokenizer.roundtrip import bytes_lost
 from tokbench.vocabulary import BYTES, Vocabulary
 

@@ -20,7 +20,6 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from tests.conftest import TOPICS, Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import few, read  # noqa: F401
-from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import loss_of
 from tokbench.commands.encoding import decoded
 from tokbench.corpus.documents import Document
@@ -37,6 +36,7 @@ from tokbench.pretokens.count import count_pretokens
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.hugging_face import END_OF_TEXT
+from tokbench.tokenizer.libraries import open_library
 from tokbench.vocabulary import BYTES, Vocabulary
 
 LLAMA_DECODER = {

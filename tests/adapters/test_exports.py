@@ -15,7 +15,7 @@ from tests.conftest import ODD, TOPICS, Tokbench
 from tests.support.files import names
 from tokbench.adapters.export_tiktoken import export as export_tiktoken
 from tokbench.adapters.exports import FORMS, export, pretokens_to_compare
-from tokbench.adapters.forms import ReadOptions
+from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
 from tokbench.commands.tokenizers import FORMS as OFFERED

@@ -20,10 +20,10 @@ from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import TEXT, few, level, library_ids, ranks, read  # noqa: F401
 from tests.support.hub import COMMIT, hub
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.errors import TokbenchError
 from tokbench.tabulation.external_tokenizers import imported_table
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 
 
 def imported(tokenizer: Tokenizer) -> dict[str, Any]:

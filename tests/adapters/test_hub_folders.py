@@ -17,7 +17,6 @@ import pytest
 from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import DATA, TEXT, few, level, needs, ranks, read  # noqa: F401
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.forms import encodings
 from tokbench.adapters.forms.encodings import OTHERS, Ranks, special_tokens_of
 from tokbench.adapters.forms.folder_classes import class_key, runs_of
@@ -25,6 +24,7 @@ from tokbench.adapters.forms.transformers import detect_format, file_in
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 
 TEXTS = [TEXT, "Caf\u00e9 na\u00efve \u00dcber", "THE (quick) brown-fox's 12345", " two  blanks ", "\u4e2d\u6587 x", ""]
 CODE = "raise SystemExit('code of a folder was run')\n"

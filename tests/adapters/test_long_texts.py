@@ -13,10 +13,10 @@ from tokenizers import Regex, normalizers
 from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import level, read  # noqa: F401
-from tokbench.adapters.forms.sentencepiece import check_charsmaps
-from tokbench.adapters.libraries.hugging_face import MOST, growth
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.libraries.charsmaps import check_charsmaps
+from tokbench.tokenizer.libraries.growth import MOST, growth
 
 SIGNS = "a\u00e9\u00bd\ufdfa\u4e2d \u0130\ufb01b\U0001f642x"
 

@@ -21,7 +21,6 @@ from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import TEXT, few, level, read, why  # noqa: F401
 from tests.support.texts import by
 from tokbench import measure
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.exports import pretokens_to_compare
 from tokbench.adapters.forms.character_bpe import CharacterTokens
 from tokbench.adapters.loss import loss_of
@@ -31,6 +30,7 @@ from tokbench.optimum.gap import gap_of
 from tokbench.pretokenization import pretokenization_of
 from tokbench.report.own_text import unsupported
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 
 SIGNS = [
     *"ab \n\t\u00e91!\x00\ufffd\u037e\u3000\x85\u200d\u200b\ufeff\u2028\u0378\ue000\u4e2d\uac00",

@@ -11,14 +11,15 @@ from tokenizers.pre_tokenizers import Split
 
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import few, level, library_ids, ranks, read, why  # noqa: F401
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.export_hugging_face import EDITIONS, differing, why_not
-from tokbench.adapters.forms import NativeTokenizer, NotNativeError
-from tokbench.adapters.forms.patterns import FANCY_REGEX, ONIGURUMA, Dialect, native_setting, translated
+from tokbench.adapters.forms.parsed import NativeTokenizer
+from tokbench.adapters.forms.patterns import native_setting
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import MOST, access_texts, left_out, spans_words
+from tokbench.pretokenization.patterns.dialects import FANCY_REGEX, ONIGURUMA, Dialect, NotNativeError, translated
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill

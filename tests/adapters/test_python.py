@@ -9,11 +9,11 @@ import yaml
 
 from tests.conftest import TOPICS, Tokbench
 from tests.support.workflow.checkout import Checkout
-from tokbench.adapters.adapted_tokenizer import read_adapted, sealed_adapted
-from tokbench.adapters.libraries.python import TRUSTED
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import read_adapted, sealed_adapted
+from tokbench.tokenizer.libraries.python import TRUSTED
 
 LETTERS = """
 import os
@@ -222,7 +222,7 @@ def test_a_record_reaches_no_other_function(folder: Path, monkeypatch: pytest.Mo
     settings, content = read_adapted(Path("own"))
     record = json.dumps(json.loads(content) | {"function": name}).encode()
     Path("own", "adapted").write_bytes(record)
-    Path("own", "tokbench.json").write_text(sealed_adapted(settings.model_dump() | {"sha256": ""}, record))
+    Path("own", "tokbench.json").write_text(sealed_adapted(vars(settings) | {"sha256": ""}, record))
     file = folder / "letters.py"
     for trusted in (f"{file}:letters", f"{file}:{name}"):
         monkeypatch.setenv(TRUSTED, trusted)

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 import tokbench as library
 from tests.conftest import Tokbench
-from tokbench.adapters.libraries import python_functions
-from tokbench.adapters.libraries.python import TRUSTED
-from tokbench.adapters.libraries.python_functions import PythonTokenizer
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.libraries import python_functions
+from tokbench.tokenizer.libraries.python import TRUSTED
+from tokbench.tokenizer.libraries.python_functions import PythonTokenizer
 
 
 @pytest.fixture(params=["wrap", "file"])

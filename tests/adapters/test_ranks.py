@@ -25,15 +25,16 @@ from hypothesis import given, settings
 from tests.conftest import ODD
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import DATA, STRINGS, TEXT, few, level, library_ids, needs, ranks, read, why  # noqa: F401
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
-from tokbench.adapters.forms import ReadOptions, encodings
+from tokbench.adapters.forms import encodings
 from tokbench.adapters.forms.encodings import OTHERS, RANKS, Ranks, special_tokens_of
-from tokbench.adapters.libraries import Library, open_library
+from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.loss import loss_of
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
+from tokbench.tokenizer.libraries import Library, open_library
 from tokbench.vocabulary import BYTES, Vocabulary
 
 

@@ -17,15 +17,15 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 from tests.conftest import ODD
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import TEXT, level, library_ids, read, why  # noqa: F401
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.export_hugging_face import export
 from tokbench.adapters.forms.patterns import native_setting
 from tokbench.adapters.forms.tokenizer_json import _translation
-from tokbench.adapters.libraries.hugging_face import HuggingFace
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import pretokenization_of
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.hugging_face import unspell
+from tokbench.tokenizer.libraries.hugging_face import HuggingFace
 from tokbench.vocabulary import BYTES, Vocabulary
 
 

@@ -17,7 +17,6 @@ from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.library_tokenizers import TEXTS
 from tests.support.processes import vocabulary
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.load import wrap
 from tokbench.adapters.read import read_tokenizer
 from tokbench.api import measure
@@ -39,6 +38,7 @@ from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.pretokens.count import count_languages, count_pretokens, merge_counts
 from tokbench.reference import morphology as twin
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.encoder import TokenSpans
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 

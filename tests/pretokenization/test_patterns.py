@@ -18,10 +18,11 @@ from tokenizers.pre_tokenizers import Split
 
 from tests.support.texts import WELL_KNOWN
 from tokbench.adapters.export_hugging_face import differing
-from tokbench.adapters.forms import NativeTokenizer, NotNativeError
-from tokbench.adapters.forms.patterns import FANCY_REGEX, ONIGURUMA, Dialect, native_setting, translated
+from tokbench.adapters.forms.parsed import NativeTokenizer
+from tokbench.adapters.forms.patterns import native_setting
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import access_texts, left_out
+from tokbench.pretokenization.patterns.dialects import FANCY_REGEX, ONIGURUMA, Dialect, NotNativeError, translated
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PATTERNS = int(os.environ.get("TOKBENCH_FUZZ_PATTERNS", "150"))

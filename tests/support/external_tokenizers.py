@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.support import library_tokenizers as made
 from tests.support.workflow.checkout import ROOT
-from tokbench.adapters.forms import ReadOptions
+from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
 from tokbench.tokenizer import Tokenizer

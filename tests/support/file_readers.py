@@ -21,7 +21,7 @@ from xlsxwriter import Workbook
 from tests.conftest import EXPERIMENT, ODD
 from tests.support import library_tokenizers
 from tests.support.small_models import MAKER, one_job, write_mds
-from tokbench.adapters.forms import ReadOptions
+from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
 from tokbench.candidates.running_text import read_documents

@@ -21,7 +21,6 @@ from tests.conftest import ODD, TOPICS, Tokbench
 from tests.support import library_tokenizers
 from tests.support.fake_results import DOCUMENTS, tiny_mpt
 from tests.support.hub import SIZE, TEXTS, Pair, both, folder, marked  # noqa: F401
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.export_hugging_face import to_hugging_face
 from tokbench.adapters.exports import export
 from tokbench.construction import bpe, unigram
@@ -29,6 +28,7 @@ from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.hugging_face import END_OF_TEXT, PADDING
 from tokbench.vocabulary import Vocabulary
 

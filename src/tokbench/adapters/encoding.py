@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tokbench.adapters.added_tokens import AddedTokenMatch, AddedTokens
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.added_tokens import AddedTokenMatch, AddedTokens
 
 Span = tuple[int, int]
 Value = TypeVar("Value")

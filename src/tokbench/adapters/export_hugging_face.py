@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.added_tokens import ids_of, special_ids, spellings, unused_name
-from tokbench.adapters.forms import NativeTokenizer, NotNativeError
-from tokbench.adapters.libraries import Sets, sets_of, told
+from tokbench.adapters.forms.parsed import NativeTokenizer
+from tokbench.adapters.names import ids_of, special_ids, spellings, unused_name
 from tokbench.adapters.probes import CHANGED, lines
 from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.errors import TokbenchError, shortened
@@ -30,11 +29,13 @@ from tokbench.kernels.trie import Trie
 from tokbench.pretokenization import Pretokenization
 from tokbench.pretokenization.patterns.automaton import Classes, classes_of
 from tokbench.pretokenization.patterns.characters import contains, property_of
+from tokbench.pretokenization.patterns.dialects import NotNativeError
 from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokens import PretokenCounts
 from tokbench.runtime.exit_status import may_be_short
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.hugging_face import CONTINUATION
+from tokbench.tokenizer.libraries import Sets, library_errors, sets_of
 from tokbench.vocabulary import UNITS, Vocabulary, costs_of, usable_scores
 
 if TYPE_CHECKING:
@@ -317,7 +318,7 @@ def differing(native: NativeTokenizer, library: str) -> Differing:
     except LanguageError:
         raise NotNativeError("its patterns name too many sets of characters") from None
     try:
-        with told(f"{library} does not read a part of its pattern"):
+        with library_errors(f"{library} does not read a part of its pattern"):
             found = frozenset(_differing(native, classes, theirs))
     except TokbenchError as error:
         raise NotNativeError(str(error)) from None
@@ -357,7 +358,7 @@ def _differing(native: NativeTokenizer, classes: Classes, theirs: Sets) -> Itera
         )
         yield from map(ord, theirs.unmatched("".join(looks) + r"[\s\S]", text))
     if native.steps:  # Only tokenizer.json files have steps that are not regular expressions.
-        from tokbench.adapters.libraries.hugging_face import isolated
+        from tokbench.tokenizer.libraries.hugging_face import isolated
     for step, ranges in native.steps.items():
         text = "".join(map(chr, _codes().tolist()))
         ours = {character for character in text if contains(ranges, ord(character))}

@@ -21,9 +21,9 @@ from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tokbench.adapters.added_tokens import ids_of, special_ids, spellings, unused_name
 from tokbench.adapters.forms.patterns import pattern_of
 from tokbench.adapters.forms.sentencepiece import CONTROL, NORMAL, UNKNOWN, UNUSED, model_class
+from tokbench.adapters.names import ids_of, special_ids, spellings, unused_name
 from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts

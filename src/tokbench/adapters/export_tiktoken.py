@@ -11,9 +11,9 @@ from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokbench.adapters.added_tokens import ids_of, special_names
 from tokbench.adapters.forms.patterns import WHOLE, pattern_of
 from tokbench.adapters.forms.ranks import RANKS, SETTINGS
+from tokbench.adapters.names import ids_of, special_names
 from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization.patterns.coverage import left_out

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from tokbench.adapters.added_tokens import ids_of
+from tokbench.adapters.names import ids_of
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens

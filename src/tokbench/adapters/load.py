@@ -13,11 +13,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
-from tokbench.adapters.forms import FORMS, ReadOptions
+from tokbench.adapters.forms import FORMS
+from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.forms.ranks import RANKS, SETTINGS
 from tokbench.adapters.forms.transformers import detect_format, file_in
-from tokbench.adapters.libraries.python_functions import PythonTokenizer
 from tokbench.adapters.open import is_ours
 from tokbench.adapters.read import import_tokenizer
 from tokbench.errors import TokbenchError, unknown
@@ -25,7 +24,9 @@ from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
 from tokbench.io.paths import is_source
 from tokbench.options import validated
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.encoder import html_of, shown
+from tokbench.tokenizer.libraries.python_functions import PythonTokenizer
 from tokbench.tokenizer.roundtrip import readable
 
 FLAG = re.compile(r"--(\w[\w-]*)( \w+)?")

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
-from tokbench.adapters.libraries import Library, characters_changed, told
 from tokbench.errors import shortened
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.encoder import TokenSpans
+from tokbench.tokenizer.libraries import Library, characters_changed, library_errors
 from tokbench.tokenizer.roundtrip import bytes_lost, common_bytes, readable
 
 SHOWN = 40
@@ -82,7 +82,7 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
         totals["unknown_tokens"] += 0 if unknown is None else int((ids == unknown).sum())
         if library is not None:
             seen = readable(text)
-            with told("the library fails on a text"):
+            with library_errors("the library fails on a text"):
                 totals += Counter(characters=len(seen), characters_normalised=library.changed(seen))
         elif tokenizer.normalization:
             seen = readable(text)
@@ -173,7 +173,7 @@ def first_difference(tokenizer: Tokenizer, library: Library, texts: Iterable[byt
             text = data.decode()
         except UnicodeDecodeError:
             continue
-        with told("the library fails on a text"):
+        with library_errors("the library fails on a text"):
             theirs = list(library.encode(text))
         ours = tokenizer.encode(data).tolist()
         if ours != theirs:

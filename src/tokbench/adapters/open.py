@@ -18,7 +18,7 @@ from tokbench.errors import TokbenchError, joined, nearest, on_one_line, shorten
 from tokbench.io.json import read_json
 
 if TYPE_CHECKING:
-    from tokbench.adapters.forms import ReadOptions
+    from tokbench.adapters.forms.parsed import ReadOptions
     from tokbench.tokenizer import Tokenizer
 
 
@@ -397,7 +397,7 @@ def unrecognised(error: TokbenchError, place: Path) -> TokbenchError:
 
 
 def _options(reading: ImportOptions) -> "ReadOptions":
-    from tokbench.adapters.forms import ReadOptions
+    from tokbench.adapters.forms.parsed import ReadOptions
     from tokbench.options import validated
 
     given: dict[str, Any] = {"pattern": reading.pattern, "segmentation": reading.segmentation, "added": reading.added}

@@ -19,14 +19,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
-from tokbench.adapters.added_tokens import end_of_text
+from tokbench.adapters.end_of_text import end_of_text
 from tokbench.adapters.export_hugging_face import differing
-from tokbench.adapters.forms import NotNativeError, ParsedTokenizer, ReadOptions, read_form
+from tokbench.adapters.forms import read_form
 from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
-from tokbench.adapters.libraries import Library, open_library
-from tokbench.adapters.libraries.python import source_of
-from tokbench.adapters.libraries.python_functions import PythonTokenizer
+from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.adapters.loss import FirstDifference, Loss, first_difference, loss_of
 from tokbench.adapters.probes import probes, texts_with
 from tokbench.errors import TokbenchError, on_one_line, shortened
@@ -34,7 +31,12 @@ from tokbench.io.text_files import first_line
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import access_texts
+from tokbench.pretokenization.patterns.dialects import NotNativeError
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.adapted import AdaptedTokenizer
+from tokbench.tokenizer.libraries import Library, open_library
+from tokbench.tokenizer.libraries.python import source_of
+from tokbench.tokenizer.libraries.python_functions import PythonTokenizer
 from tokbench.tokenizer.roundtrip import readable
 
 FILES = (
@@ -132,7 +134,7 @@ def read_tokenizer(
 
     Returns:
         A native :class:`~tokbench.tokenizer.Tokenizer`, or an
-        :class:`~tokbench.adapters.adapted_tokenizer.AdaptedTokenizer`. Its ``origin["imported"]`` says which and why,
+        :class:`~tokbench.tokenizer.adapted.AdaptedTokenizer`. Its ``origin["imported"]`` says which and why,
         with notes about the file.
 
     Raises:

@@ -19,8 +19,6 @@ from transformers import AddedToken, AutoTokenizer, BatchEncoding, PreTrainedTok
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from tokbench.adapters.adapted_tokenizer import read_adapted
-from tokbench.adapters.added_tokens import AddedTokens, names_by_id, special_ids, special_names, unused_name
 from tokbench.adapters.encoding import (
     EncodedRow,
     EncodedSource,
@@ -31,8 +29,11 @@ from tokbench.adapters.encoding import (
     samples_of,
     texts_of,
 )
+from tokbench.adapters.names import names_by_id, special_ids, special_names, unused_name
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
+from tokbench.tokenizer.adapted import read_adapted
+from tokbench.tokenizer.added_tokens import AddedTokens
 from tokbench.tokenizer.folder import is_adapted
 from tokbench.tokenizer.hugging_face import PADDING, unspell
 

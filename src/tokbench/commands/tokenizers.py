@@ -264,7 +264,8 @@ def import_command(
     It becomes a tokenizer of ours if that gives exactly the same ids. If not, it works through its own library. The
     output says which, why, and which bytes of texts are lost. Ids do not change.
     """
-    from tokbench.adapters.forms import FORMS, ReadOptions
+    from tokbench.adapters.forms import FORMS
+    from tokbench.adapters.forms.parsed import ReadOptions
     from tokbench.adapters.open import special_tokens, unrecognised
     from tokbench.adapters.read import import_tokenizer
     from tokbench.errors import unknown

@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tokbench.adapters.libraries.python import SOURCE, source_of
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.duplicates import equal_files
@@ -20,6 +19,7 @@ from tokbench.corpus.sources import FileSource
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.yaml import parse_words, read_yaml
 from tokbench.options import explain
+from tokbench.tokenizer.libraries.python import SOURCE, source_of
 
 SECTIONS = ("corpora", "parallel_corpora", "resources", "suites", "variants")
 """Sections whose entries may get a path by a top-level key of their name."""

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
-from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL, ReadOptions, check_special
+from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL
+from tokbench.adapters.forms.parsed import ReadOptions, check_special
 from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
 from tokbench.adapters.forms.ranks import beside
 from tokbench.adapters.forms.tiktoken import pattern_of_ranks
 from tokbench.adapters.forms.transformers import detect_format, file_in
-from tokbench.adapters.libraries.python import EXAMPLE, check_source, source_of
 from tokbench.adapters.read import REVISION
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions, options_with_recipes
@@ -31,6 +31,7 @@ from tokbench.pretokenization import Setting, schemes
 from tokbench.registry import Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
+from tokbench.tokenizer.libraries.python import EXAMPLE, check_source, source_of
 
 LONGEST_DOCUMENT = 16_000_000
 PIECES = 1_000_000, 2_000_000_000

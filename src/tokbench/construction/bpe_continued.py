@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.adapters.forms import ReadOptions, read_form
+from tokbench.adapters.forms import read_form
+from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.candidates.initial import MAX_BYTES, check_bytes
 from tokbench.construction import construction
 from tokbench.errors import TokbenchError, on_one_line

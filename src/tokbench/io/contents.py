@@ -42,6 +42,8 @@ HEAD = 1 << 16
 """Bytes of a file that are read to decide its kind."""
 LARGEST_TOKENIZER = 1 << 28
 """Maximum number of bytes of a tokenizer's file; the largest common ones have a tenth of it."""
+REMEDY = "pass a complete file of its format"
+"""End of messages about damaged tokenizer files."""
 LARGEST_LIST = 1 << 24
 """Maximum number of bytes of a list of tokens in hexadecimal that are searched for the 256 bytes."""
 FILES = (

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SETTINGS = "tokbench.json"
 OWN: Literal["own"] = "own"
 """Vocabulary size in the folder name of an imported tokenizer, in place of a requested size."""
+ADAPTED = "adapted"
+"""File of the library of a tokenizer that uses one, and the beginning of its format in ``tokbench.json``."""
 AGAIN = "build the tokenizer again"
 LONGEST_NAME = 200
 
@@ -108,7 +110,8 @@ def _named(value: Any) -> bool:
     return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
-CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+Checks = Mapping[str, tuple[Callable[[Any], bool], str]]
+CHECKS: Checks = {
     "format": (lambda value: value in (1, 2) and type(value) is int, "Input should be 1 or 2"),
     "name": (lambda value: isinstance(value, str), "Input should be a valid string"),
     "pretokenization": (_named, "Value error, neither a name nor a method with options"),
@@ -124,24 +127,43 @@ CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 """Condition on each setting, and the message if it is not met."""
 
 
+def check_values(
+    values: Mapping[str, Any], checks: Checks, optional: Collection[str], file: Path, remedy: str = AGAIN
+) -> None:
+    """Check the values of ``tokbench.json``.
+
+    Args:
+        values: content of the file.
+        checks: condition on each key, and the message if it is not met.
+        optional: keys that may be missing.
+        file: the file, for messages.
+        remedy: end of messages.
+
+    Raises:
+        TokbenchError: a key is missing or unknown, or a value is not valid; the message names the first one.
+    """
+    for key, (valid, message) in checks.items():
+        if key not in values and key not in optional:
+            raise damaged(file, key, "Field required", remedy)
+        if key in values and not valid(values[key]):
+            raise damaged(file, key, message, remedy)
+    for key in values:
+        if key not in checks:
+            raise damaged(file, key, "Extra inputs are not permitted", remedy)
+
+
 def _settings(values: Mapping[str, Any], file: Path) -> Settings:
     """Validate the values of ``tokbench.json``. The error names the first mistake."""
-    for key, (valid, message) in CHECKS.items():
-        if key not in values and key not in ("format", "sha256", "normalization"):
-            raise damaged(file, key, "Field required")
-        if key in values and not valid(values[key]):
-            raise damaged(file, key, message)
-        if key == "segmentation" and not _named(values[key]):
-            raise damaged(file, "segmentation.method", f"Input should be a name of 1 to {LONGEST_NAME} characters")
-    for key in values:
-        if key not in CHECKS:
-            raise damaged(file, key, "Extra inputs are not permitted")
+    segmentation = values.get("segmentation")
+    if isinstance(segmentation, dict) and not _named(segmentation):
+        raise damaged(file, "segmentation.method", f"Input should be a name of 1 to {LONGEST_NAME} characters")
+    check_values(values, CHECKS, ("format", "sha256", "normalization"), file)
     return Settings(**values)
 
 
-def damaged(file: Path, key: str, message: str) -> TokbenchError:
+def damaged(file: Path, key: str, message: str, remedy: str = AGAIN) -> TokbenchError:
     """Return the error about one value of ``tokbench.json``."""
-    return TokbenchError(f"{file}: damaged ({ascii(key)[1:-1]:.80}: {message}); {AGAIN}")
+    return TokbenchError(f"{file}: damaged ({ascii(key)[1:-1]:.80}: {message}); {remedy}")
 
 
 def sealed(values: dict[str, Any], folder: Path) -> str:
@@ -161,7 +183,7 @@ def is_adapted(folder: Path) -> bool:
         values = json.loads(read_regular(folder / SETTINGS))
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(values, dict) and str(values.get("format")).startswith("adapted")
+    return isinstance(values, dict) and str(values.get("format")).startswith(ADAPTED)
 
 
 def read_settings(folder: Path) -> Settings:
@@ -201,7 +223,7 @@ def stale_files(before: Path, configuration: bool) -> list[str]:
                 raise TokbenchError(f"{folder / name}: belongs to no saved tokenizer; save into another folder")
     if configuration and names_another_class(folder):
         raise TokbenchError(f"{folder / CONFIGURATION}: belongs to another tokenizer; save into another folder")
-    return [*VOCABULARY_FILES, "adapted", *(OF_TRANSFORMERS if configuration and before.is_file() else ())]
+    return [*VOCABULARY_FILES, ADAPTED, *(OF_TRANSFORMERS if configuration and before.is_file() else ())]
 
 
 def outdated_export(before: Path, after: Path) -> list[str]:

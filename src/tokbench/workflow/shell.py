@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tokbench.adapters.libraries.python import TRUSTED, entry, source_of
 from tokbench.config.experiment import Experiment
 from tokbench.pretokenization import Pretokenization
+from tokbench.tokenizer.libraries.python import TRUSTED, entry, source_of
 
 
 def shell_prefix(*, apart: bool, trusted: Sequence[str] = ()) -> str:

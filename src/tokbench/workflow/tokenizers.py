@@ -8,8 +8,6 @@ from typing import Any
 from tokbench.adapters.forms import FORMS
 from tokbench.adapters.forms.ranks import beside
 from tokbench.adapters.forms.transformers import FORMS_OF_FILES, settings_folder
-from tokbench.adapters.libraries import MODULES
-from tokbench.adapters.libraries.python import source_of
 from tokbench.adapters.read import FILES
 from tokbench.building.files import LANGUAGES_READER, READERS
 from tokbench.config.experiment import Experiment
@@ -21,6 +19,8 @@ from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.resource import resource_files, resource_types
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer.folder import OWN
+from tokbench.tokenizer.libraries import MODULES
+from tokbench.tokenizer.libraries.python import source_of
 from tokbench.workflow.corpora import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import memory_for_counts
@@ -261,7 +261,7 @@ class Imports:
         """Return the fingerprint of the reader of its format and of the libraries it is compared with."""
         form = self._variant(wildcards).form
         used = [module for module in MODULES.values() if (module == "python") == (form == "python")]
-        libraries = (f"tokbench.adapters.libraries.{module}" for module in used)
+        libraries = (f"tokbench.tokenizer.libraries.{module}" for module in used)
         names = sorted({form, *FORMS_OF_FILES}) if form == "transformers" else [form]
         forms = (f"tokbench.adapters.forms.{name}" for name in names)
         return fingerprint(

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.forms import NativeTokenizer, NotNativeError, other_ids
 from tokbench.adapters.forms.folder_settings import BYTE, AddedTokenSettings
 from tokbench.adapters.forms.kept_tokens import containing, kept_tokens, with_added_tokens
+from tokbench.adapters.forms.parsed import NativeTokenizer, other_ids
 from tokbench.errors import shortened
 from tokbench.pretokenization import pretokenization_of
+from tokbench.pretokenization.patterns.dialects import NotNativeError
 from tokbench.vocabulary import Vocabulary
 
 BLANK = "\u2581"

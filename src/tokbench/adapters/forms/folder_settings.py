@@ -13,15 +13,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from tokbench.adapters import libraries
-from tokbench.adapters.forms import named_file, read_bounded
+from tokbench.adapters.forms.files import named_file, read_bounded
 from tokbench.adapters.forms.folder_classes import class_key
-from tokbench.adapters.libraries import Library
+from tokbench.adapters.forms.parsed import End
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
+from tokbench.tokenizer.libraries import Library, library_errors
 
 Choice = Literal["words", "text", "tokens"]
 BYTE = re.compile("<0x[0-9A-F]{2}>")
@@ -142,7 +142,7 @@ def _is_given(content: str, number: int, library: Library, model: Model) -> bool
         return False
     if model.byte_fallback and BYTE.fullmatch(content):
         return True
-    with libraries.told("tokenizers fails on the name of an added token"):
+    with library_errors("tokenizers fails on the name of an added token"):
         return any(number in library.encode(context.format(content)) for context in CONTEXTS)
 
 
@@ -153,18 +153,6 @@ FILES = (TOKENIZER, ADDED, SPECIAL, GENERATION, MODEL)
 ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
 MEND = "correct the file or remove it"
-
-
-class End(NamedTuple):
-    """A token named as the end of text by a file.
-
-    Attributes:
-        token: Name of the token, or its id.
-        source: Key and file.
-    """
-
-    token: str | int
-    source: str
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tokbench.adapters.forms import REMEDY, ParsedTokenizer, ReadOptions, named_file, read_bounded
+from tokbench.adapters.forms.files import named_file, read_bounded
 from tokbench.adapters.forms.folder_classes import LEVEL, MERGES, MergesClass
 from tokbench.adapters.forms.folder_settings import FolderSettings, flag_of, tokens_to_add
+from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import plain_name
-from tokbench.io.contents import MERGES_HEAD
+from tokbench.io.contents import MERGES_HEAD, REMEDY
 from tokbench.io.json import parse_json
 from tokbench.tokenizer.hugging_face import CHARACTERS
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from tokbench.adapters.forms import ParsedTokenizer, ReadOptions
 from tokbench.adapters.forms.folder_settings import FolderSettings
-from tokbench.adapters.libraries.python import check_source, read_source, recorded, source_of, trust
+from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import read_regular
+from tokbench.tokenizer.libraries.python import check_source, read_source, recorded, source_of, trust
 
 UNUSED = ("pattern", "segmentation")
 """Options that this form has no use for."""

@@ -1,11 +1,5 @@
-"""SentencePiece's ``.model``: BPE with byte fallback in Tokbench's three phases, any other through its own library.
+"""SentencePiece's ``.model``: BPE with byte fallback in Tokbench's three phases, any other through its own library."""
 
-The normalization table is checked before a library reads it, since libraries do not check bounds. It is a double array
-(``darts-clone``) of 32-bit units after its length in bytes, followed by the strings that units point to, each
-terminated by a NUL byte.
-"""
-
-import base64
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,88 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.adapters.forms import (
-    REMEDY,
-    NativeTokenizer,
-    NotNativeError,
-    ParsedTokenizer,
-    ReadOptions,
-    marks_told,
-    named_file,
-    read_bounded,
-)
 from tokbench.adapters.forms.character_bpe import BLANK, CharacterTokens, cut_between
+from tokbench.adapters.forms.files import named_file, read_bounded
 from tokbench.adapters.forms.folder_classes import BY_NAME, CHANGES, SENTENCEPIECE, ids_by_name, runs_of
-from tokbench.adapters.forms.folder_settings import End, FolderSettings, special_to_add
-from tokbench.adapters.libraries import told
+from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
+from tokbench.adapters.forms.parsed import End, NativeTokenizer, ParsedTokenizer, ReadOptions, marks_told
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.compression import plain_name
+from tokbench.io.contents import REMEDY
 from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.io.text_files import first_line
+from tokbench.pretokenization.patterns.dialects import NotNativeError
 from tokbench.runtime.exit_status import may_be_short
-
-LABEL = 0x800000FF
-LEAF = 0x100
-LONGEST = 256
-"""Maximum number of characters that a table may map one to. Those of SentencePiece map to up to 18."""
-
-
-def check_charsmaps(normalizer: Any) -> None:
-    """Check every table in the ``normalizer`` of a ``tokenizer.json``.
-
-    Raises:
-        ValueError: a table is damaged.
-    """
-    if not isinstance(normalizer, dict):
-        return
-    for inner in normalizer.get("normalizers") or []:
-        check_charsmaps(inner)
-    if normalizer.get("type") == "Precompiled" or "precompiled_charsmap" in normalizer:
-        if not isinstance(table := normalizer.get("precompiled_charsmap"), str):
-            raise ValueError("a normalizer of type Precompiled has no table")
-        check_charsmap(base64.b64decode(table, validate=True))
-
-
-def longest_string(table: bytes) -> int:
-    """Return the number of characters of the longest string in a table."""
-    strings = table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")
-    return max(len(string.decode("utf-8", "replace")) for string in strings)
-
-
-def check_charsmap(table: bytes) -> None:
-    """Check all units and strings of a table.
-
-    Raises:
-        ValueError: it is truncated, a unit points outside it, or a string is longer than :data:`LONGEST`.
-    """
-    if not table:
-        return
-    size = int.from_bytes(table[:4], "little")
-    if len(table) < 4 + size or size % 4 or size < 1024:
-        raise ValueError("its table of normalisations is cut short")
-    units = np.frombuffer(table, "<u4", size // 4, 4).astype(np.int64)
-    strings = table[4 + size :]
-    nodes = np.zeros(1, np.int64)
-    seen = np.zeros(len(units), np.bool_)
-    labels = np.arange(1, 256)
-    while len(nodes):
-        seen[nodes] = True
-        unit = units[nodes]
-        base = nodes ^ ((unit >> 10) << ((unit & 0x200) >> 6))
-        if (base | 0xFF).max() >= len(units):
-            raise ValueError("its table of normalisations leads out of itself")
-        leaves = units[base[(unit & LEAF) > 0]] & 0x7FFFFFFF
-        if len(leaves) and leaves.max() >= len(strings):
-            raise ValueError("its table of normalisations leads out of its strings")
-        children = base[:, None] ^ labels
-        nodes = np.unique(children[(units[children] & LABEL) == labels])
-        nodes = nodes[~seen[nodes]]  # Equal ends are stored once.
-    if not strings.endswith(b"\0"):
-        raise ValueError("its table of normalisations has no end")
-    if (longest := longest_string(table)) > LONGEST:
-        raise ValueError(f"its table of normalisations makes {longest:,} characters of one, and {LONGEST} are the most")
-
+from tokbench.tokenizer.libraries import library_errors
+from tokbench.tokenizer.libraries.charsmaps import check_charsmap
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 MODELS = {1: "unigram", 2: "BPE", 3: "words", 4: "characters"}
@@ -131,7 +58,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         raise TokbenchError(f"{path}: a SentencePiece model defines its segmentation; leave --pattern out")
     content = read_bounded(path)
     model = model_class(str(path))()
-    with told(f"{path}: not a model of SentencePiece"):
+    with library_errors(f"{path}: not a model of SentencePiece"):
         model.ParseFromString(content)
         names = _checked(model)
     kinds = [piece.type for piece in model.pieces]

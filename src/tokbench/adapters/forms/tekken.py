@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokbench.adapters.forms import REMEDY, NotNativeError, ParsedTokenizer, ReadOptions, read_bounded
+from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
+from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.adapters.forms.patterns import Pattern
-from tokbench.adapters.forms.ranks import add_rank, checked_ranks, native_ranks
+from tokbench.adapters.forms.ranks import native_ranks
 from tokbench.errors import TokbenchError
+from tokbench.io.contents import REMEDY
 from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
+from tokbench.pretokenization.patterns.dialects import NotNativeError
+from tokbench.tokenizer.rank_lines import add_rank, checked_ranks
 
 UNNAMED = (
     *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]"),

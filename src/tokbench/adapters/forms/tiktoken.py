@@ -6,21 +6,17 @@ Published files are recognised by their ranks, for their pattern and special tok
 from dataclasses import replace
 from pathlib import Path
 
-from tokbench.adapters.forms import (
-    NotNativeError,
-    ParsedTokenizer,
-    ReadOptions,
-    check_apart,
-    check_special,
-    read_bounded,
-)
 from tokbench.adapters.forms.encodings import encoding_of, pattern_of_encoding, special_tokens_of
+from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
+from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions, check_apart, check_special
 from tokbench.adapters.forms.patterns import Pattern, check_expression, named_pattern
-from tokbench.adapters.forms.ranks import Beside, beside, native_ranks, parse_ranks, read_beside
-from tokbench.adapters.libraries import open_library
+from tokbench.adapters.forms.ranks import Beside, beside, native_ranks, read_beside
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError, shortened
+from tokbench.pretokenization.patterns.dialects import NotNativeError
+from tokbench.tokenizer.libraries import open_library
+from tokbench.tokenizer.rank_lines import parse_ranks
 
 GIVEN = "special tokens"
 LIBRARY = "tiktoken"

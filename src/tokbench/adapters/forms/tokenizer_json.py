@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.forms import (
-    REMEDY,
-    NativeTokenizer,
-    NotNativeError,
-    ParsedTokenizer,
-    ReadOptions,
-    marks_told,
-    other_ids,
-    read_bounded,
-)
 from tokbench.adapters.forms.character_bpe import NORMALIZERS, native_characters, reachable
+from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import (
     AddedTokenSettings,
     FolderSettings,
@@ -29,16 +20,19 @@ from tokbench.adapters.forms.folder_settings import (
     tokens_to_add,
 )
 from tokbench.adapters.forms.kept_tokens import containing, kept_tokens, with_added_tokens
-from tokbench.adapters.forms.patterns import ONIGURUMA, TranslatedPattern, native_setting, translated
-from tokbench.adapters.forms.sentencepiece import check_charsmaps
-from tokbench.adapters.libraries import open_library
+from tokbench.adapters.forms.parsed import NativeTokenizer, ParsedTokenizer, ReadOptions, marks_told, other_ids
+from tokbench.adapters.forms.patterns import native_setting
 from tokbench.errors import TokbenchError
+from tokbench.io.contents import REMEDY
 from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.pretokenization import pretokenization_of, schemes
 from tokbench.pretokenization.patterns.coverage import left_out
+from tokbench.pretokenization.patterns.dialects import ONIGURUMA, NotNativeError, TranslatedPattern, translated
 from tokbench.pretokenization.patterns.parse import Characters, parsed
 from tokbench.tokenizer.hugging_face import BYTE_OF
+from tokbench.tokenizer.libraries import open_library
+from tokbench.tokenizer.libraries.charsmaps import check_charsmaps
 from tokbench.vocabulary import Vocabulary
 
 LONGEST_WORD = 1 << 28
@@ -229,7 +223,7 @@ def _likelihood(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[in
     tokens, own, others = _spelt(ids, {spelt for spelt, number in ids.items() if number in cut}, added)
     if model.get("unk_id") in own:
         raise NotNativeError("its unknown token spells bytes, and is one token where it stands more than once")
-    from tokbench.adapters.libraries.hugging_face import scores_as_read
+    from tokbench.tokenizer.libraries.hugging_face import scores_as_read
 
     try:
         scores = np.array(scores_as_read(model), np.float64)

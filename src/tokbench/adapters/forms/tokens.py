@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tokbench.adapters.forms import REMEDY, NativeTokenizer, ParsedTokenizer, ReadOptions, read_bounded
+from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
+from tokbench.adapters.forms.parsed import NativeTokenizer, ParsedTokenizer, ReadOptions
 from tokbench.adapters.forms.patterns import pattern_setting
 from tokbench.errors import TokbenchError
+from tokbench.io.contents import REMEDY
 from tokbench.vocabulary import Vocabulary
 
 

@@ -6,14 +6,17 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from tokbench.adapters.forms import FORMS, REMEDY, ParsedTokenizer, ReadOptions, read_bounded, read_form
+from tokbench.adapters.forms import FORMS, read_form
+from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_classes import WORDPIECE
 from tokbench.adapters.forms.folder_settings import TOKENIZER, FolderSettings, folder_settings
+from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.compression import plain_name
 from tokbench.io.contents import (
     FILES,
     MERGES_HEAD,
+    REMEDY,
     SENTENCEPIECE,
     UNKNOWN,
     are_json_lines,

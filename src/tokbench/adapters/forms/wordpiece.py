@@ -4,12 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tokbench.adapters.forms import REMEDY, ParsedTokenizer, ReadOptions, read_bounded
+from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_classes import MARKS, WORDPIECE, WORDPIECE_MARKS
 from tokbench.adapters.forms.folder_settings import TOKENIZER, FolderSettings, flag_of
 from tokbench.adapters.forms.merges import added_mark
+from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.errors import TokbenchError
+from tokbench.io.contents import REMEDY
 
 LONGEST = 100
 """Characters of the longest word that is split; a longer one is unknown."""

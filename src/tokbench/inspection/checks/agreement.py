@@ -13,7 +13,6 @@ import numpy as np
 
 from tokbench.adapters.export_hugging_face import BY_WORDPIECE
 from tokbench.adapters.exports import FORMS, TOKENS, export
-from tokbench.adapters.libraries import open_library, told
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks.finding import Check, Example, Finding, not_applicable, of, shortest
 from tokbench.inspection.checks.probes import EVERY_PROBE, RUNS, blocks, numbers
@@ -26,6 +25,7 @@ from tokbench.runtime.exit_status import may_be_short
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.folder import EXPORTED
 from tokbench.tokenizer.hugging_face import END_OF_TEXT, PADDING
+from tokbench.tokenizer.libraries import library_errors, open_library
 from tokbench.vocabulary import Vocabulary, read_tokens
 
 PARTED = 3 << 20
@@ -257,7 +257,7 @@ def _tried(
     with TemporaryDirectory() as folder:
         export(tokenizer, form, pretokens, Path(folder), characters)
         theirs = READERS[form](Path(folder), tokenizer)
-        with told(f"{form}: its library fails on a text"):
+        with library_errors(f"{form}: its library fails on a text"):
             every = zip(texts, theirs([text.decode() for text in texts]), strict=True)
             found = {text: ids for text, ids in every if ids is not None}
             wrong = [text for text, ids in found.items() if ids != texts[text]]

@@ -1,6 +1,6 @@
 """Tokenizers from Python functions of the user: the values that these may return, and one-line errors for others.
 
-A function of a file (:mod:`tokbench.adapters.libraries.python`) and one that :func:`~tokbench.adapters.load.wrap`
+A function of a file (:mod:`tokbench.tokenizer.libraries.python`) and one that :func:`~tokbench.adapters.load.wrap`
 receives have this one contract.
 """
 
@@ -21,7 +21,7 @@ BOOLEANS = bool | np.bool_
 
 
 class PythonTokenizer:
-    """A function ``encode``, and maybe ``decode``, as a :class:`~tokbench.adapters.libraries.Library`.
+    """A function ``encode``, and maybe ``decode``, as a :class:`~tokbench.tokenizer.libraries.Library`.
 
     ``encode`` returns a sequence of ids: integers from 0, below the vocabulary size if that is known, in a list, a
     tuple, an iterator, or an array or tensor of one dimension, or an object that has these as ``ids`` or

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from tokbench.errors import TokbenchError, shortened
+from tokbench.io.contents import REMEDY
 from tokbench.io.text_files import first_line
 from tokbench.runtime.exit_status import may_be_short
 
@@ -122,7 +123,7 @@ def open_library(name: str, content: bytes, settings: Mapping[str, Any], place: 
         raise TokbenchError(
             f"{place}: needs the package '{name}', which is not installed; pip install {name}, or tokbench[existing]"
         ) from None
-    with told(f"{place}: {name} does not read it"):
+    with library_errors(f"{place}: {name} does not read it"):
         try:
             library: Library = module.open(content, **settings)
         except TokbenchError as error:
@@ -136,7 +137,7 @@ def open_library(name: str, content: bytes, settings: Mapping[str, Any], place: 
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def library_errors(what: str) -> Iterator[None]:
     """Convert exceptions of a library to one line; those of Rust libraries may not be an ``Exception``.
 
     Raises:
@@ -149,9 +150,7 @@ def told(what: str) -> Iterator[None]:
     except BaseException as error:
         if may_be_short(error):
             raise
-        raise TokbenchError(
-            f"{what} ({shortened(first_line(error), 200)}); pass a complete file of its format"
-        ) from None
+        raise TokbenchError(f"{what} ({shortened(first_line(error), 200)}); {REMEDY}") from None
 
 
 def characters_changed(text: str, parts: Iterable[tuple[str, int, int]]) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import tiktoken
 
-from tokbench.adapters.forms.ranks import parse_ranks
+from tokbench.tokenizer.rank_lines import parse_ranks
 
 
 class Tiktoken:

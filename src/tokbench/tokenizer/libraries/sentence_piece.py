@@ -5,7 +5,7 @@ from itertools import groupby, pairwise
 
 import sentencepiece
 
-from tokbench.adapters.libraries import characters_changed
+from tokbench.tokenizer.libraries import characters_changed
 
 BLANK = "\u2581"
 """Character that represents a space in pieces."""

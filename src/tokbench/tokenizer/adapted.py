@@ -6,16 +6,14 @@ A folder contains the library's file and settings, with one checksum over both.
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tokbench.adapters.libraries import open_library, told
-from tokbench.adapters.offsets import borders_of, byte_spans, character_spans_of, not_placed, token_spans
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_files
 from tokbench.io.compression import read_regular
@@ -26,57 +24,83 @@ from tokbench.io.output_place import place_of_folder
 from tokbench.io.text_files import first_line
 from tokbench.kernels.threads import parallel_map
 from tokbench.pretokenization import Pretokenization, pretokenization_of
-from tokbench.tokenizer import MEASURE, Tokenizer
 from tokbench.tokenizer.encoder import TokenSpans, as_bytes, as_ids, require_str, require_texts
-from tokbench.tokenizer.folder import SETTINGS, outdated_export, stale_files
+from tokbench.tokenizer.folder import ADAPTED, SETTINGS, Checks, check_values, outdated_export, stale_files
 from tokbench.tokenizer.hugging_face import special_tokens, write_configuration
+from tokbench.tokenizer.libraries import MODULES, library_errors, open_library
+from tokbench.tokenizer.offsets import borders_of, byte_spans, character_spans_of, not_placed, token_spans
 from tokbench.tokenizer.roundtrip import bytes_lost, readable
+from tokbench.tokenizer.tokenizer import MEASURE, OTHER_FORMATS, Tokenizer
 from tokbench.vocabulary import Named, TokenList
 
-FILE = "adapted"
-"""Name of the library's file in the folder."""
 AGAIN = "import the tokenizer again"
+FORMAT = f"{ADAPTED} 1"
 
 
-class AdaptedSettings(BaseModel):
+@dataclass(frozen=True)
+class AdaptedSettings:
     """Content of ``tokbench.json``.
 
     Attributes:
-        format: version of this file.
         name: name of the tokenizer in tables.
         library: library of the tokenizer.
         settings: settings of the library in addition to its file.
         special: ids that encoding never returns, with their names in hexadecimal.
         size: number of tokens that encoding can return.
         ids: number of ids, one more than the largest.
-        sha256: checksum of the file and of all other settings.
         origin: record of the import: source and losses.
+        sha256: checksum of the file and of all other settings.
+        format: version of this file.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    format: Literal["adapted 1"] = "adapted 1"
     name: str
-    library: Literal["tokenizers", "sentencepiece", "tiktoken", "python"]
+    library: str
     settings: dict[str, Any]
     special: dict[str, str]
     size: int
     ids: int
-    sha256: str = ""
     origin: dict[str, Any]
+    sha256: str = ""
+    format: str = FORMAT
 
     def digest(self, content: bytes) -> str:
         """Return the checksum of the file ``content`` and all settings but ``sha256``."""
+        values = {key: value for key, value in vars(self).items() if key != "sha256"}
         digest = hashlib.sha256(content)
-        digest.update(json.dumps(self.model_dump(exclude={"sha256"}), sort_keys=True).encode())
+        digest.update(json.dumps(values, sort_keys=True).encode())
         return digest.hexdigest()
+
+
+def _is_names(value: Any) -> bool:
+    """Return whether a value has names in hexadecimal by id."""
+    return isinstance(value, dict) and all(
+        number.isdecimal() and isinstance(name, str) and not set(name) - HEXADECIMAL for number, name in value.items()
+    )
+
+
+HEXADECIMAL = frozenset("0123456789abcdef")
+CHECKS: Checks = {
+    "format": (lambda value: value == FORMAT, f"Input should be '{FORMAT}'"),
+    "name": (lambda value: isinstance(value, str), "Input should be a valid string"),
+    "library": (
+        lambda value: isinstance(value, str) and value in MODULES,
+        f"Input should be one of {', '.join(MODULES)}",
+    ),
+    "settings": (lambda value: isinstance(value, dict), "Input should be a valid dictionary"),
+    "special": (_is_names, "Input should be names in hexadecimal by id"),
+    "size": (lambda value: type(value) is int, "Input should be a valid integer"),
+    "ids": (lambda value: type(value) is int, "Input should be a valid integer"),
+    "sha256": (lambda value: isinstance(value, str), "Input should be a valid string"),
+    "origin": (lambda value: isinstance(value, dict), "Input should be a valid dictionary"),
+}
+"""Condition on each setting, in the order of the file, and the message if it is not met."""
 
 
 def sealed_adapted(values: dict[str, Any], content: bytes) -> str:
     """Return the text of ``tokbench.json`` for settings and the library's file, with their checksum."""
-    settings = AdaptedSettings.model_validate(json.loads(json.dumps(values)))
-    signed = settings.model_copy(update={"sha256": settings.digest(content)})
-    return json.dumps(signed.model_dump(), indent=2) + "\n"
+    settings = AdaptedSettings(**json.loads(json.dumps(values)))
+    written = {**vars(settings), "sha256": settings.digest(content)}
+    return json.dumps({key: written[key] for key in CHECKS}, indent=2) + "\n"
 
 
 def read_adapted(folder: Path) -> tuple[AdaptedSettings, bytes]:
@@ -86,15 +110,12 @@ def read_adapted(folder: Path) -> tuple[AdaptedSettings, bytes]:
         TokbenchError: they are damaged, or are not those that were saved.
     """
     values = read_json(folder / SETTINGS, AGAIN)
+    check_values(values, CHECKS, ("format", "sha256"), folder / SETTINGS, AGAIN)
+    settings = AdaptedSettings(**values)
     try:
-        settings = AdaptedSettings.model_validate(values)
-        content = read_regular(folder / FILE)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        key = ascii(".".join(map(str, first["loc"])))[1:-1]
-        raise TokbenchError(f"{folder / SETTINGS}: damaged ({key:.80}: {first['msg']}); {AGAIN}") from None
+        content = read_regular(folder / ADAPTED)
     except OSError as error:
-        raise TokbenchError(f"{folder / FILE}: cannot be read ({first_line(error)}); {AGAIN}") from None
+        raise TokbenchError(f"{folder / ADAPTED}: cannot be read ({first_line(error)}); {AGAIN}") from None
     if settings.sha256 != settings.digest(content):
         raise TokbenchError(f"{folder}: the tokenizer or its settings are not those that were saved; {AGAIN}")
     return settings, content
@@ -115,7 +136,7 @@ class AdaptedTokenizer(Tokenizer):
     vocabulary or the segmentation of pre-tokens raise :class:`TokbenchError`.
 
     Args:
-        library: name of the library, see :mod:`tokbench.adapters.libraries`.
+        library: name of the library, see :mod:`tokbench.tokenizer.libraries`.
         content: file that the library reads.
         settings: settings of the library in addition to the file.
         special: ids that encoding never returns, with their names.
@@ -250,7 +271,7 @@ class AdaptedTokenizer(Tokenizer):
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
         """Encode a text by the library; return ids, int32 [tokens]."""
-        with told(f"{self.name}: {self.library_name} fails on a text"):
+        with library_errors(f"{self.name}: {self.library_name} fails on a text"):
             return np.array(self.library.encode(readable(text)), np.int32)
 
     def count(self, text: bytes | str, threads: int = 1) -> int:
@@ -291,7 +312,7 @@ class AdaptedTokenizer(Tokenizer):
         return byte_spans(self.library, as_bytes(text), self._who)
 
     def encode_spans(self, text: bytes | str) -> TokenSpans:
-        """Return the ids of a text and the bytes that each token covers; see :mod:`tokbench.adapters.offsets`."""
+        """Return the ids of a text and the bytes that each token covers; see :mod:`tokbench.tokenizer.offsets`."""
         ids = self.encode(text)
         return token_spans(self.library, ids, as_bytes(text), self.unknown_id) if self.can_decode else not_placed(ids)
 
@@ -339,7 +360,7 @@ class AdaptedTokenizer(Tokenizer):
 
     def normalized(self, text: bytes) -> bytes:
         """Return a text as the library normalises it."""
-        with told(f"{self.name}: {self.library_name} fails on a text"):
+        with library_errors(f"{self.name}: {self.library_name} fails on a text"):
             return self.library.normalized(readable(text)).encode("utf-8", "surrogatepass")
 
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
@@ -378,7 +399,7 @@ class AdaptedTokenizer(Tokenizer):
         for one in (min(numbers, default=0), max(numbers, default=0)):
             if numbers and not 0 <= one < self.decode_limit:
                 raise TokbenchError(f"id {one} is not in the vocabulary (0 to {self.decode_limit - 1})")
-        with told(f"{self.name}: {self.library_name} does not decode these ids"):
+        with library_errors(f"{self.name}: {self.library_name} does not decode these ids"):
             try:
                 return self.library.decode(numbers, self.special)
             except KeyError as error:
@@ -393,7 +414,7 @@ class AdaptedTokenizer(Tokenizer):
         place_of_folder(folder)
         stale = stale_files(folder / SETTINGS, configuration)
         with atomic_files(folder, "tokenizer", last=SETTINGS, stale=stale) as partial:
-            (partial / FILE).write_bytes(self.content)
+            (partial / ADAPTED).write_bytes(self.content)
             settings = {
                 "name": self.name,
                 "library": self.library_name,
@@ -427,3 +448,6 @@ class AdaptedTokenizer(Tokenizer):
             name=settings.name,
             origin=settings.origin,
         )
+
+
+OTHER_FORMATS[ADAPTED] = AdaptedTokenizer

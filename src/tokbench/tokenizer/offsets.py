@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.libraries import Library, told
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer.encoder import TokenSpans, character_spans
+from tokbench.tokenizer.libraries import Library, library_errors
 
 Bytes = NDArray[np.uint8]
 Spans = NDArray[np.int64]
@@ -39,7 +39,7 @@ def byte_spans(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
         TokbenchError: the text is not UTF-8, or the library reports no offsets.
     """
     characters = _characters(text, name)
-    with told(f"{name}, which fails on a text"):
+    with library_errors(f"{name}, which fails on a text"):
         borders = _by_bytes(library, library.encode(characters), text)
     if borders is not None:
         return np.stack([borders[:-1], borders[1:]], axis=1)
@@ -74,7 +74,7 @@ def token_spans(library: Library, ids: NDArray[np.int32], text: bytes, unknown: 
     numbers: list[int] = ids.tolist()
     try:
         characters = text.decode()
-        with told("the library fails on a text"):
+        with library_errors("the library fails on a text"):
             borders = _by_bytes(library, numbers, text)
             spans = None if borders is not None else _told_by(library, characters, "the tokenizer")
     except (UnicodeDecodeError, TokbenchError):
@@ -82,7 +82,7 @@ def token_spans(library: Library, ids: NDArray[np.int32], text: bytes, unknown: 
     if borders is not None:
         spans = np.stack([borders[:-1], borders[1:]], axis=1)
     elif spans is not None and len(spans) == len(ids):
-        with told("the library fails on a text"):
+        with library_errors("the library fails on a text"):
             spans = _refined(_byte_positions(characters)[spans], numbers, library.bytes_of, text)
     else:
         return not_placed(ids)
@@ -184,6 +184,6 @@ def _by_bytes(library: Library, ids: Sequence[int], text: bytes) -> NDArray[np.i
 
 
 def _told_by(library: Library, text: str, name: str) -> NDArray[np.int64] | None:
-    with told(f"{name}, which fails on a text"):
+    with library_errors(f"{name}, which fails on a text"):
         spans = library.spans(text)
     return None if spans is None else np.array(spans, np.int64).reshape(-1, 2)

@@ -22,12 +22,12 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Literal
 
-from tokbench.adapters.libraries.python_functions import PythonTokenizer
 from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.io.compression import read_regular
 from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
 from tokbench.io.text_files import first_line
 from tokbench.runtime.user_code import user_code
+from tokbench.tokenizer.libraries.python_functions import PythonTokenizer
 
 TRUSTED = "TOKBENCH_PYTHON"
 """Environment variable: functions of Python files that tokenizers' folders may run, as ``FILE:NAME``, joined by
