@@ -16,7 +16,7 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "api/__init__.py": ("count", "count_files", "build", "measure", "compare"),
         "api/comparison.py": ("Comparison",),
         "api/inspect.py": ("check", "Checks", "show", "Cuts", "bound", "ngram_bits", "read_results", "Results"),
-        "tokenizer/__init__.py": ("Tokenizer",),
+        "tokenizer/tokenizer.py": ("Tokenizer",),
         "vocabulary.py": ("Vocabulary", "Event"),
         "pretokens/__init__.py": ("PretokenCounts",),
         "errors.py": ("TokbenchError",),

@@ -52,7 +52,7 @@ def load(
             (``tokenizer.json``, tiktoken ranks, ``tekken.json``, SentencePiece models, ``merges.txt``, folders of
             ``transformers``); a name on the hub; a ``tokenizers.Tokenizer``; a tokenizer of ``transformers``; a
             ``tiktoken.Encoding``; or a ``sentencepiece.SentencePieceProcessor``. A
-            :class:`~tokbench.tokenizer.Tokenizer` is returned as it is.
+            :class:`~tokbench.tokenizer.tokenizer.Tokenizer` is returned as it is.
         revision: full hash of the commit, for a name on the hub. Nothing is downloaded without it.
         form: format of the file, as in ``tokbench import --from``. Default: detected from its content.
         pattern: pre-tokenizer name or regular expression, for files that do not contain one.

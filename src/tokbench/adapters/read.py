@@ -133,7 +133,7 @@ def read_tokenizer(
             :mod:`tokbench.adapters.probes` and to texts made from its pattern.
 
     Returns:
-        A native :class:`~tokbench.tokenizer.Tokenizer`, or an
+        A native :class:`~tokbench.tokenizer.tokenizer.Tokenizer`, or an
         :class:`~tokbench.tokenizer.adapted.AdaptedTokenizer`. Its ``origin["imported"]`` says which and why,
         with notes about the file.
 

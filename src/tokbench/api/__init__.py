@@ -8,7 +8,7 @@
     print(tokbench.compare([bpe, pathpiece], held_out))
 
 Functions read files only if a text is a ``pathlib.Path``, or if their name says so. Only
-:meth:`~tokbench.tokenizer.Tokenizer.save` and :meth:`~tokbench.pretokens.PretokenCounts.write` write files.
+:meth:`~tokbench.tokenizer.tokenizer.Tokenizer.save` and :meth:`~tokbench.pretokens.PretokenCounts.write` write files.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

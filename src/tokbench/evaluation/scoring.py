@@ -105,7 +105,7 @@ class ScoringLM(HFLM):
             start_token: contexts that the start token precedes, see
                 :attr:`tokbench.evaluation.suites.SuiteOptions.start_token`. Default: ``empty_context``.
             settled: function that returns the last position of a text at which a token ends for every continuation, see
-                :meth:`tokbench.tokenizer.Tokenizer.last_cut`. Default: always 0.
+                :meth:`tokbench.tokenizer.tokenizer.Tokenizer.last_cut`. Default: always 0.
             draws: for a stochastic tokenizer, ``encode`` with other seeds. Default: none.
         """
         super().__init__(

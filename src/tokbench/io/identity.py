@@ -8,7 +8,7 @@ paths or names, so equal makers have equal digests.
 
 A digest is a SHA-256 in hexadecimal digits:
 
-- tokenizer: of everything that determines its ids, see :attr:`tokbench.tokenizer.Tokenizer.digest`;
+- tokenizer: of everything that determines its ids, see :attr:`tokbench.tokenizer.tokenizer.Tokenizer.digest`;
 - text: of the number of each byte in it, see :class:`TextDigest`;
 - model: of its weights, see :func:`model_digest`.
 """

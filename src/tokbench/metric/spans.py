@@ -1,9 +1,10 @@
 """Counts over the byte spans of tokens in documents, for tokenizers that segment documents and not pre-tokens.
 
 Tokens that are not placed (see :class:`~tokbench.tokenizer.encoder.TokenSpans`) are left out and counted. A word is a
-pre-token that contains a letter or a number, of the pre-tokenization :attr:`~tokbench.tokenizer.Tokenizer.words_by`. It
-is measured where it occurs in its document. Its tokens are those that cover some of its bytes; a token that covers
-several words counts for each. A word is left out if one of its bytes, white space excluded, is in no placed token.
+pre-token that contains a letter or a number, of the pre-tokenization
+:attr:`~tokbench.tokenizer.tokenizer.Tokenizer.words_by`. It is measured where it occurs in its document. Its tokens are
+those that cover some of its bytes; a token that covers several words counts for each. A word is left out if one of its
+bytes, white space excluded, is in no placed token.
 
 Reference: ``tokens_of_words`` in :mod:`tokbench.reference.morphology`.
 """

@@ -1,6 +1,6 @@
 """``merges.txt`` of GPT-2, with ``vocab.json``; without that, ids are the bytes and then the merges in order.
 
-In a folder, the tokenizer class decides the pattern, the normalizer and the mark of the end of a word.
+In a folder, the tokenizer class decides the pattern and the normalizer.
 """
 
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.forms.files import named_file, read_bounded
-from tokbench.adapters.forms.folder_classes import LEVEL, MERGES, MergesClass
+from tokbench.adapters.forms.folder_classes import BYTE_LEVEL, NORMALIZED
 from tokbench.adapters.forms.folder_settings import FolderSettings, flag_of, tokens_to_add
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.adapters.forms.patterns import named_pattern
@@ -19,6 +19,9 @@ from tokbench.io.contents import MERGES_HEAD, REMEDY
 from tokbench.io.json import parse_json
 from tokbench.tokenizer.hugging_face import CHARACTERS
 
+LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+END_OF_WORD = "</w>"
+"""Mark of the end of a word in merges that are not byte-level."""
 MARK = re.compile(r"[<\[{|\uff5c].+", re.DOTALL)
 """Spelling of a special token such as ``<|user|>`` or ``[INST]`` in a ``vocab.json``, which has no flags: it begins
 with a bracket or a bar."""
@@ -49,26 +52,11 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
             raise TokbenchError(
                 f"{file}:{number}: a part or the result of the merge is not in the vocabulary; {REMEDY}"
             )
-    values = _as_tokenizer_json(known, pairs, _rules(path, options, settings), options, settings)
+    if options.pattern is not None and any(right.endswith(END_OF_WORD) for _, right in pairs):
+        raise TokbenchError(f"{path}: marks the ends of words, so it has its own pre-tokenization; leave --pattern out")
+    values = _as_tokenizer_json(known, pairs, options, settings)
     _number_added(known, settings)
     return found_in(values, str(path), options, settings)
-
-
-def _rules(path: Path, options: ReadOptions, settings: FolderSettings) -> MergesClass:
-    """Return the rules of the folder's class; with a given pattern, those of an unknown class are GPT-2's.
-
-    Raises:
-        TokbenchError: the class has other rules, or ends words with a mark and a pattern is given.
-    """
-    rules = MERGES.get(settings.kind or "gpt2")
-    if rules is None and options.pattern is None:
-        raise TokbenchError(
-            f"{path}: the pre-tokenization pattern of its class '{settings.named}' is not known here, as no code of a "
-            "folder is run; name it, as in --pattern gpt2"
-        )
-    if rules is not None and rules.suffix and options.pattern is not None:
-        raise TokbenchError(f"{path}: its class '{settings.named}' has its own pre-tokenization; leave --pattern out")
-    return rules or MergesClass()
 
 
 def _merges(path: Path) -> dict[int, tuple[str, str]]:
@@ -114,11 +102,7 @@ def _numbered(merges: list[tuple[str, str]]) -> dict[str, int]:
 
 
 def _as_tokenizer_json(
-    ids: dict[str, Any],
-    merges: list[tuple[str, str]],
-    rules: MergesClass,
-    options: ReadOptions,
-    settings: FolderSettings,
+    ids: dict[str, Any], merges: list[tuple[str, str]], options: ReadOptions, settings: FolderSettings
 ) -> dict[str, Any]:
     """Return the form of ``tokenizers``; marks such as ``<|endoftext|>`` are special tokens, as no merge makes them.
 
@@ -126,29 +110,26 @@ def _as_tokenizer_json(
     """
     known = {left + right for left, right in merges} | {entry["content"] for entry in settings.added}
     marks = [token for token in ids if MARK.fullmatch(token) and token not in known]
-    model: dict[str, Any] = {"type": "BPE", "vocab": ids, "merges": [list(pair) for pair in merges]}
-    if rules.suffix:
-        unknown = settings.names.get("unk_token", rules.unknown)
-        model |= {"end_of_word_suffix": rules.suffix, "unk_token": unknown if unknown in ids else None}
     return {
         "version": "1.0",
         "added_tokens": [added_mark(token, ids[token]) for token in marks],
-        "normalizer": rules.normalizer,
-        "pre_tokenizer": rules.pre_tokenizer or _pre_tokenizer(rules, options, settings),
+        "normalizer": {"type": "NFC"} if settings.kind in NORMALIZED else None,
+        "pre_tokenizer": _pre_tokenizer(options.pattern, settings),
         "post_processor": None,
-        "decoder": rules.decoder or {**LEVEL, "use_regex": False},
-        "model": model,
+        "decoder": {**LEVEL, "use_regex": False},
+        "model": {"type": "BPE", "vocab": ids, "merges": [list(pair) for pair in merges]},
     }
 
 
-def _pre_tokenizer(rules: MergesClass, options: ReadOptions, settings: FolderSettings) -> dict[str, Any]:
+def _pre_tokenizer(pattern: str | None, settings: FolderSettings) -> dict[str, Any]:
     """Return a byte-level pre-tokenizer; GPT-2's own one puts a space before a text, any other before each piece."""
-    prefix = bool(flag_of(settings.options, "add_prefix_space", rules.prefix_space))
-    if prefix and options.pattern is None and rules.pattern == "gpt2":
+    prefix = bool(flag_of(settings.options, "add_prefix_space", False))
+    name = pattern or BYTE_LEVEL.get(settings.kind, "gpt2")
+    if prefix and name == "gpt2" and pattern is None:
         return {**LEVEL, "add_prefix_space": True}
-    pattern = named_pattern(options.pattern or rules.pattern, "--pattern", "tokenizers")
-    if pattern.expression is None:
-        raise TokbenchError(f"--pattern {options.pattern}: needs several patterns; name a single one")
-    split = {"type": "Split", "pattern": {"Regex": pattern.expression}, "behavior": "Isolated", "invert": False}
+    expression = named_pattern(name, "--pattern", "tokenizers").expression
+    if expression is None:
+        raise TokbenchError(f"--pattern {pattern}: needs several patterns; name a single one")
+    split = {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
     level = {**LEVEL, "add_prefix_space": prefix, "use_regex": False}
     return {"type": "Sequence", "pretokenizers": [split, level]}

@@ -1,7 +1,7 @@
 """SentencePiece's ``.model``: BPE with byte fallback in Tokbench's three phases, any other through its own library."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from tokbench.adapters.forms.character_bpe import BLANK, CharacterTokens, cut_between
 from tokbench.adapters.forms.files import named_file, read_bounded
-from tokbench.adapters.forms.folder_classes import BY_NAME, CHANGES, SENTENCEPIECE, ids_by_name, runs_of
+from tokbench.adapters.forms.folder_classes import IDS_BY_NAME
 from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
 from tokbench.adapters.forms.parsed import End, NativeTokenizer, ParsedTokenizer, ReadOptions, marks_told
 from tokbench.errors import TokbenchError, shortened
@@ -60,35 +60,27 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     model = model_class(str(path))()
     with library_errors(f"{path}: not a model of SentencePiece"):
         model.ParseFromString(content)
-        names = _checked(model)
-    kinds = [piece.type for piece in model.pieces]
-    special = {number: names[number] for number, kind in enumerate(kinds) if kind in (CONTROL, UNUSED)}
-    tokens = sum(kind in (NORMAL, USER_DEFINED, BYTE) for kind in kinds)
-    user_defined = [number for number, kind in enumerate(kinds) if kind == USER_DEFINED]
-    symbols: dict[int, bytes] = {}
-    for number in user_defined:
-        name = names[number]
-        if options.added == "text":
+        _check(model)
+    # Ids of another file, and user-defined symbols that stay text, are written into the model.
+    source, limit = "", len(model.pieces)
+    if settings.kind in IDS_BY_NAME:
+        source, limit = _renumber(model, path, settings)
+    user_defined = [number for number, piece in enumerate(model.pieces[:limit]) if piece.type == USER_DEFINED]
+    if options.added == "text":
+        for number in user_defined:
             model.pieces[number].type = CONTROL
-            special[number] = name
-            tokens -= 1
-        else:
-            symbols[number] = name
-    if len(symbols) < len(user_defined):
+    if source or (user_defined and options.added == "text"):
         content = model.SerializeToString()
+    pieces = [(piece.type, _utf8(piece.piece)) for piece in model.pieces[:limit]]
+    names = {number: name for number, (_, name) in enumerate(pieces)}
+    special = {number: name for number, (kind, name) in enumerate(pieces) if kind in (CONTROL, UNUSED)}
+    symbols = {number: name for number, (kind, name) in enumerate(pieces) if kind == USER_DEFINED}
+    tokens = sum(kind in (NORMAL, USER_DEFINED, BYTE) for kind, _ in pieces)
     sentences = [marks_told(len(special), "control")] if special else []
     sentences += [f"{len(symbols):,} symbols of the user's are cut out of texts first"] if symbols else []
+    sentences += [f"ids are those of {source}"] if source else []
     end = model.trainer_spec.eos_piece
     own = [End(end, "eos_piece of the model")] if end.encode() in special.values() else []
-    ids, more, source = _piece_ids(path, names, kinds, settings)
-    without = sum(number == ids[kinds.index(UNKNOWN)] for number in ids) - 1 if UNKNOWN in kinds else 0
-    if source:
-        sentences.append(f"ids are those of {source}")
-        special = {ids[place]: name for place, name in special.items()} | more
-        symbols = {ids[place]: name for place, name in symbols.items()}
-        names = {ids[place]: name for place, name in reversed(names.items())} | special
-    if changes := CHANGES.get(settings.kind):
-        sentences.append(f"the class '{settings.named}' changes {changes} first, which this library does not")
     added, notes = special_to_add(settings, names, options.added, str(path))
     sentences += [f"{len(added):,} added tokens are from {settings.source}"] if added else []
     special |= added
@@ -107,13 +99,13 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         reason=reason,
         library="sentencepiece",
         content=content,
-        settings={"runs": runs_of(ids)} if source else {},
+        settings={"limit": limit} if source else {},
         special=special,
         added=symbols,
-        ordinary={*(ids[number] for number in user_defined), *settings.ordinary},
+        ordinary={*user_defined, *settings.ordinary},
         ends=[*settings.ends, *own],
-        tokens=tokens - without,
-        ids=max([*ids, *special]) + 1,
+        tokens=tokens,
+        ids=max([limit - 1, *special]) + 1,
         told=[*sentences, *notes],
     )
 
@@ -173,49 +165,57 @@ def native_model(
     return NativeTokenizer(vocabulary, setting, segmentation or "merge_scores", normalization=steps)
 
 
-def _piece_ids(
-    path: Path, names: Mapping[int, bytes], kinds: Sequence[int], settings: FolderSettings
-) -> tuple[list[int], dict[int, bytes], str]:
-    """Return the id of each piece, special tokens of the class, and the source of the ids, empty if they are places."""
-    spelt = [name.decode() for name in names.values()]
-    known = SENTENCEPIECE.get(settings.kind)
-    if known is not None and len(names) > known.first and UNKNOWN in kinds:
-        special = dict(known.special)
-        if known.last:
-            special[len(names) + known.offset] = known.last
-        return known.ids(len(names)), {one: name.encode() for one, name in special.items()}, f"'{settings.named}'"
-    if settings.kind in BY_NAME and UNKNOWN in kinds:
-        several = plain_name(path.name) == "target.spm" and settings.options.get("separate_vocabs") is True
-        file = named_file(path.parent, "target_vocab.json" if several else "vocab.json")
-        if file is None:
-            raise TokbenchError(
-                f"{path}: its class '{settings.named}' has the ids in vocab.json, which is missing here"
-            )
-        values = parse_json(read_bounded(file), str(file), remedy=REMEDY)
-        ids = ids_by_name(spelt, values, kinds.index(UNKNOWN), str(file))
-        taken = set(ids)
-        special = {number: name for name, number in values.items() if number not in taken}
-        return ids, {one: name.encode() for one, name in special.items()}, file.name
-    return [*range(len(names))], {}, ""
+def _renumber(model: Any, path: Path, settings: FolderSettings) -> tuple[str, int]:
+    """Move each piece of a model to its id in the ``vocab.json`` next to it, and the pieces without one behind all ids.
+
+    Returns:
+        The name of that file, and the number of its ids.
+
+    Raises:
+        TokbenchError: the file is missing or damaged, or lacks the unknown token.
+    """
+    several = plain_name(path.name) == "target.spm" and settings.options.get("separate_vocabs") is True
+    file = named_file(path.parent, "target_vocab.json" if several else "vocab.json")
+    if file is None:
+        raise TokbenchError(f"{path}: its class '{settings.named}' has the ids in vocab.json, which is missing here")
+    ids = parse_json(read_bounded(file), str(file), remedy=REMEDY)
+    named: dict[int, str] = {}
+    for name, number in ids.items():
+        valid = type(number) is int and 0 <= number < LARGEST_VOCABULARY
+        if not valid or named.setdefault(number, name) != name:
+            raise TokbenchError(f"{file}: '{name:.40}' has the id {number!r:.20}; correct the file or remove it")
+    pieces = {piece.piece: type(piece).FromString(piece.SerializeToString()) for piece in model.pieces}
+    unknown = next((piece.piece for piece in model.pieces if piece.type == UNKNOWN), None)
+    if unknown is not None and unknown not in ids:
+        raise TokbenchError(f"{file}: the unknown token '{unknown}' has no id; pass the vocab.json of the model")
+    del model.pieces[:]
+    limit = max(named, default=-1) + 1
+    for number in range(limit):
+        name = named.get(number, f"<unused {number}>")
+        piece = pieces.pop(name, None)
+        if piece is None:
+            model.pieces.add(piece=name, type=CONTROL)
+        else:
+            model.pieces.append(piece)
+    model.pieces.extend(pieces.values())
+    return file.name, limit
 
 
-def _checked(model: Any) -> dict[int, bytes]:
-    """Return the pieces of a model by id.
+def _check(model: Any) -> None:
+    """Check a model before the library reads it.
 
     Raises:
         ValueError: a piece, a score, the end of text or a normalization table is damaged.
     """
     if not 0 < len(model.pieces) <= LARGEST_VOCABULARY:
         raise ValueError(f"{len(model.pieces)} pieces")
-    names = {number: _utf8(piece.piece) for number, piece in enumerate(model.pieces)}
-    if not all(names.values()):
+    if not all(_utf8(piece.piece) for piece in model.pieces):
         raise ValueError("a piece that is empty")
     if not all(math.isfinite(piece.score) for piece in model.pieces):
         raise ValueError("a score that is no number")
     _utf8(model.trainer_spec.eos_piece)
     for normalizer in (model.normalizer_spec, model.denormalizer_spec):
         check_charsmap(normalizer.precompiled_charsmap)
-    return names
 
 
 def _utf8(text: str | bytes) -> bytes:

@@ -3,14 +3,17 @@
 import codecs
 import hashlib
 import os
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from tokbench.adapters.forms import FORMS, read_form
+from tokbench.adapters.forms.conversion import converted
 from tokbench.adapters.forms.files import read_bounded
-from tokbench.adapters.forms.folder_classes import WORDPIECE
+from tokbench.adapters.forms.folder_classes import WORDPIECE, needs_conversion
 from tokbench.adapters.forms.folder_settings import TOKENIZER, FolderSettings, folder_settings
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
+from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.compression import plain_name
 from tokbench.io.contents import (
@@ -44,7 +47,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         TokbenchError: no file in it is known, or there is no such folder.
     """
     if os.path.isfile(path):
-        return read_form(path, detect_format(path), options, folder_settings(settings_folder(path.parent)))
+        return _read_file(path, detect_format(path), options)
     if not os.path.isdir(path):
         raise TokbenchError(
             f"{path}: not a folder of transformers; name one, or a name on the hub with --revision, its full hash"
@@ -55,8 +58,18 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     if found is None:
         names = [name for group in FILES for name in group]
         raise TokbenchError(f"{path}: no known tokenizer; it has none of {', '.join(names)}{_subfolders(path)}")
-    file, form = found
-    return read_form(file, form, options, folder_settings(settings_folder(file.parent)))
+    return _read_file(*found, options)
+
+
+def _read_file(file: Path, form: str, options: ReadOptions) -> ParsedTokenizer:
+    """Parse a file with the settings of its folder, and with the rules of the class that these name."""
+    settings = folder_settings(settings_folder(file.parent))
+    if not needs_conversion(settings.kind, form) or (form == "merges" and options.pattern is not None):
+        return read_form(file, form, options, settings)
+    if options.pattern is not None:
+        raise TokbenchError(f"{file}: its class '{settings.named}' has its own pre-tokenization; leave --pattern out")
+    parsed = found_in(converted(file.parent, settings.named, form), str(file), options, settings)
+    return replace(parsed, told=[f"ids are those of '{settings.named}' of transformers", *parsed.told])
 
 
 def settings_folder(folder: Path) -> Path:

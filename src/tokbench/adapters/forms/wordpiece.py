@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.forms.files import read_bounded
-from tokbench.adapters.forms.folder_classes import MARKS, WORDPIECE, WORDPIECE_MARKS
 from tokbench.adapters.forms.folder_settings import TOKENIZER, FolderSettings, flag_of
 from tokbench.adapters.forms.merges import added_mark
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
@@ -13,6 +12,8 @@ from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.errors import TokbenchError
 from tokbench.io.contents import REMEDY
 
+MARKS = ("[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]")
+"""Special tokens, the unknown one first."""
 LONGEST = 100
 """Characters of the longest word that is split; a longer one is unknown."""
 
@@ -21,18 +22,12 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     """Parse a vocabulary by the rules of ``BertTokenizer``; texts are in lower case unless the settings say otherwise.
 
     Raises:
-        TokbenchError: the file is damaged, its class has other rules, or the unknown token is missing.
+        TokbenchError: the file is damaged, or the unknown token is missing.
     """
     if options.pattern is not None:
         raise TokbenchError(f"{path}: BERT's pre-tokenization belongs to the file; leave --pattern out")
-    if settings.kind not in ("", *WORDPIECE):
-        raise TokbenchError(
-            f"{path}: its class '{settings.named}' has rules of its own for a vocab.txt, which are not known here; "
-            "name its tokenizer.json, or the file with --from wordpiece, to read it as BERT's"
-        )
     ids = tokens_of(read_bounded(path), str(path))
-    marks = WORDPIECE_MARKS.get(settings.kind, MARKS)
-    unknown = settings.names.get("unk_token", marks[0])
+    unknown = settings.names.get("unk_token", MARKS[0])
     if unknown not in ids:
         raise TokbenchError(f"{path}: the unknown token '{unknown}' is not in it; {REMEDY}")
     normalizer = {
@@ -43,7 +38,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         "lowercase": flag_of(settings.options, "do_lower_case", True),
     }
     known = {entry["content"] for entry in settings.added}  # Their flags are in the settings.
-    special = dict.fromkeys(token for token in (*marks, *settings.names.values()) if token in ids.keys() - known)
+    special = dict.fromkeys(token for token in (*MARKS, *settings.names.values()) if token in ids.keys() - known)
     values: dict[str, Any] = {
         "version": "1.0",
         "added_tokens": [added_mark(token, ids[token]) for token in special],

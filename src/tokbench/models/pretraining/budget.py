@@ -56,7 +56,7 @@ class Packing:
         sequence_length: ids per sequence.
         vocabulary: tokens of the tokenizer, without special ones.
         end_of_text: id at the end of every document. The padding has the id ``vocabulary + 1``.
-        tokenizer: digest of the tokenizer, see :attr:`tokbench.tokenizer.Tokenizer.digest`.
+        tokenizer: digest of the tokenizer, see :attr:`tokbench.tokenizer.tokenizer.Tokenizer.digest`.
         seed: seed of the order of the documents.
         split_bytes: bytes of all documents of the split.
         budget: budget of text as a string, see :func:`of_text`; empty for other budgets.

@@ -1,6 +1,6 @@
 """Google's ``sentencepiece``: a ``.model`` file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby, pairwise
 
 import sentencepiece
@@ -16,16 +16,17 @@ class SentencePiece:
 
     Args:
         processor: the library's object.
+        limit: number of ids; pieces from there on become the unknown token. Default: the number of pieces.
     """
 
-    def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
+    def __init__(self, processor: sentencepiece.SentencePieceProcessor, limit: int | None = None) -> None:
         self.processor = processor
-        self.size: int = processor.get_piece_size()
+        self.size: int = processor.get_piece_size() if limit is None else limit
         self.unknown: int | None = processor.unk_id()
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = self.processor.encode(text, out_type=int)
-        return ids
+        return [one if one < self.size else self.processor.unk_id() for one in ids]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the library's spans; a character in several pieces belongs to the last, the others are empty."""
@@ -81,63 +82,13 @@ class SentencePiece:
         return characters_changed(text, parts)
 
 
-class Renumbered(SentencePiece):
-    """A model whose pieces have other ids than their places in it.
-
-    Args:
-        processor: the library's object.
-        ids: id of each piece. Of pieces with one id, the unknown one decodes it, otherwise the first.
-    """
-
-    def __init__(self, processor: sentencepiece.SentencePieceProcessor, ids: Sequence[int]) -> None:
-        super().__init__(processor)
-        self.ids = list(ids)
-        self.places = {number: place for place, number in reversed([*enumerate(ids)])}
-        if self.unknown is not None and self.unknown >= 0:
-            self.places[self.ids[self.unknown]] = self.unknown
-            self.unknown = self.ids[self.unknown]
-
-    def _place(self, one: int) -> int:
-        """Return the place of an id in the model; ids without a piece follow the pieces."""
-        return self.places.get(one, self.size + one)
-
-    def encode(self, text: str) -> list[int]:
-        return [self.ids[place] for place in super().encode(text)]
-
-    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
-        for one in ids:
-            if one not in self.places and one not in names:
-                raise KeyError(one)
-        return super().decode([self._place(one) for one in ids], {self._place(one): names[one] for one in names})
-
-    def name(self, one: int) -> bytes:
-        return super().name(self._place(one))
-
-    def id_of(self, name: str) -> int | None:
-        place = super().id_of(name)
-        return None if place is None else self.ids[place]
-
-    def bytes_of(self, one: int) -> bytes:
-        if one not in self.places:
-            raise KeyError(one)
-        return super().bytes_of(self.places[one])
-
-
-def open(content: bytes, runs: Sequence[Sequence[int]] = ()) -> SentencePiece:
+def open(content: bytes, limit: int | None = None) -> SentencePiece:
     """Open the tokenizer of a model; an invalid file raises an exception of the library.
 
     Args:
         content: the file.
-        runs: ids of the pieces, as runs of consecutive ids: the first one and their number. Default: their places.
-
-    Raises:
-        ValueError: the runs have another number of pieces than the model.
+        limit: number of ids; pieces from there on become the unknown token. Default: the number of pieces.
     """
     processor = sentencepiece.SentencePieceProcessor()
     processor.LoadFromSerializedProto(content)
-    if not runs:
-        return SentencePiece(processor)
-    ids = [number for first, length in runs for number in range(first, first + length)]
-    if len(ids) != processor.get_piece_size():
-        raise ValueError(f"ids of {len(ids)} pieces, and the model has {processor.get_piece_size()}")
-    return Renumbered(processor, ids)
+    return SentencePiece(processor, limit)
