@@ -107,7 +107,7 @@ def test_load_rejects_other_things(ranks: dict[bytes, int], tmp_path: Path) -> N
     file = ranks_file(tmp_path / "ranks", ranks)
     mistakes: list[tuple[Any, dict[str, Any], str]] = [
         ("none.json", {}, "load: none.json: no such file or folder; name that of a tokenizer"),
-        ("owner/name", {}, "for a name on the Hugging Face hub, pass its revision"),
+        ("owner/name", {}, "name that of a tokenizer, or add revision for a name on the hub"),
         ("owner/name", {"revision": "main"}, "load: revision main: pass the full hash, 40 hexadecimal digits"),
         (tmp_path, {}, "no tokenizer here"),
         (file, {}, "name it, as in pattern='cl100k'"),
@@ -249,7 +249,7 @@ def test_a_name_on_the_hub(
     imported = Tokenizer.load(tmp_path / "out").origin["imported"]
     assert (imported["file"], imported["options"]["revision"]) == ("some/model", revision)
     assert "some/model at 00000000: cannot be fetched (not there)" in tokbench(*line, "--revision", "0" * 40).message
-    assert "name one, or a name on the hub with its --revision" in tokbench(*line).message
+    assert "or add --revision for a name on the hub" in tokbench(*line).message
     assert len(asked) == 2
 
 
@@ -331,7 +331,7 @@ def test_damaged_ranks(tmp_path: Path) -> None:
 
 
 def test_a_file_without_end_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tokbench.adapters.forms.LARGEST_TOKENIZER", 1000)
+    monkeypatch.setattr("tokbench.adapters.forms.files.LARGEST_TOKENIZER", 1000)
     path = made.written(tmp_path / "a.tiktoken", b"x" * 2000)
     with pytest.raises(TokbenchError, match="more than 1,000 bytes, as no tokenizer has"):
         read(path, "tiktoken", pattern="gpt2")

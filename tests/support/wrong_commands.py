@@ -238,7 +238,10 @@ COMMANDS: list[tuple[str, Pieces]] = [
     (BUILD + " --min-pair-count 2", ("'min_pair_count' is an option of bpe: --set min_pair_count=VALUE. See",)),
     (BUILD + " --option initial=bpe", ("No such option '--option'. Did you mean '--set'? See",)),
     ("show @tokenizer", ("show: no text given (", "tokenizer is a tokenizer); tokbench show ")),
-    ("import @nowhere -o @out", ("nowhere: no such file or folder; for a name on the hub, add --revision",)),
+    (
+        "import @nowhere -o @out",
+        ("nowhere: no such file or folder; name that of a tokenizer, or add --revision for a name on the hub",),
+    ),
     ("status @folder --configfile @plain.txt", ("RESULTS, --configfile: both name the experiment's folder",)),
     ("status --configfile @nowhere", ("nowhere",)),
     ("status --configfile @plain.txt", ("plain.txt",)),

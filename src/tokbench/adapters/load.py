@@ -1,6 +1,5 @@
 """Tokenizers from Python objects: paths, names on the hub, objects of other libraries, and plain functions."""
 
-import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -14,15 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.adapters.forms import FORMS
-from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.forms.ranks import RANKS, SETTINGS
-from tokbench.adapters.forms.transformers import detect_format, file_in
-from tokbench.adapters.open import is_ours
-from tokbench.adapters.read import import_tokenizer
-from tokbench.errors import TokbenchError, unknown
+from tokbench.adapters.read import import_tokenizer, open_tokenizer
+from tokbench.errors import TokbenchError
 from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
-from tokbench.io.paths import is_source
-from tokbench.options import validated
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.encoder import html_of, shown
@@ -82,9 +76,11 @@ def load(
     given |= {"special_tokens": None if special_tokens is None else dict(special_tokens), "revision": revision}
     options = {key: value for key, value in given.items() if value is not None}
     try:
-        return _named(_loaded(source, options, form, name), name)
+        tokenizer = _loaded(source, options, form, name)
     except TokbenchError as error:
         raise TokbenchError(f"load: {FLAG.sub(_argument, str(error))}") from None
+    tokenizer.name = name or tokenizer.name
+    return tokenizer
 
 
 def _argument(flag: re.Match[str]) -> str:
@@ -96,7 +92,7 @@ def _argument(flag: re.Match[str]) -> str:
 
 def _loaded(source: Any, options: dict[str, Any], form: str | None, name: str) -> Tokenizer:
     if isinstance(source, str | PurePath):
-        return _at_path(str(source), options, form, name)
+        return open_tokenizer(str(source), form, options, name=name)
     if "revision" in options or form is not None:
         unused = "revision" if "revision" in options else "form"
         raise TokbenchError(f"{unused}: is only for names and paths; leave it out")
@@ -113,37 +109,12 @@ def _loaded(source: Any, options: dict[str, Any], form: str | None, name: str) -
         place, form, called = READERS[library](source, Path(folder))
         kind = f"{library}.{type(source).__name__}"
         try:
-            tokenizer, _ = import_tokenizer(
-                str(place), form, validated(options, ReadOptions, "load"), name=name or called or type(source).__name__
-            )
+            tokenizer, _ = import_tokenizer(str(place), form, options, name=name or called or type(source).__name__)
         except TokbenchError as error:
             slow = "; pass the fast version of it, or a function through tokbench.wrap"
             hint = slow if getattr(source, "is_fast", True) is False else ""
             raise TokbenchError(str(error).replace(str(place), kind).replace(folder, kind) + hint) from None
     tokenizer.origin["imported"]["file"] = called or kind
-    return tokenizer
-
-
-def _at_path(path: str, options: dict[str, Any], form: str | None, name: str) -> Tokenizer:
-    place = Path(path)
-    if "revision" in options:
-        form = form or "transformers"
-    elif form != "python" and not os.path.exists(place) and not is_source(path):
-        hub = "; for a name on the Hugging Face hub, pass its revision" if HUB_NAME.fullmatch(path) else ""
-        raise TokbenchError(f"{path}: no such file or folder{hub or '; name that of a tokenizer'}")
-    elif form is None and (is_ours(place) or (place.is_dir() and file_in(place) is None)):
-        if options:
-            raise TokbenchError(f"{path}: the folder contains all settings; leave {next(iter(options))} out")
-        return Tokenizer.load(place)
-    form = form or detect_format(place)
-    if form not in FORMS:
-        raise TokbenchError(f"form: {unknown(form, 'form', FORMS)}")
-    return import_tokenizer(path, form, validated(options, ReadOptions, "load"), name=name)[0]
-
-
-def _named(tokenizer: Tokenizer, name: str) -> Tokenizer:
-    if name:
-        tokenizer.name = name
     return tokenizer
 
 

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from tokbench.errors import TokbenchError, joined, nearest, on_one_line, shortened, unknown
+from tokbench.errors import TokbenchError, joined, nearest, on_one_line, shortened
 from tokbench.io.json import read_json
 
 if TYPE_CHECKING:
-    from tokbench.adapters.forms.parsed import ReadOptions
     from tokbench.tokenizer import Tokenizer
 
 
@@ -355,54 +354,10 @@ def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
     Raises:
         TokbenchError: there is no tokenizer, or options are given for a folder of Tokbench.
     """
-    from tokbench.io.paths import is_source
-    from tokbench.tokenizer import Tokenizer
+    from tokbench.adapters import read
 
-    place = Path(path)
-    if reading.form != "python" and not os.path.exists(path) and not is_source(path):
-        raise TokbenchError(f"{path}: no such file or folder; name that of a tokenizer")
-    if reading.form is None and is_ours(place):
-        if reading.flags:
-            raise TokbenchError(f"{path}: the folder contains all settings; leave {reading.flags[0]} out")
-        return Tokenizer.load(place)
-    return _read(place, reading)
-
-
-def _read(place: Path, reading: ImportOptions) -> "Tokenizer":
-    from tokbench.adapters.forms import FORMS
-    from tokbench.adapters.forms.transformers import detect_format, file_in
-    from tokbench.adapters.read import read_tokenizer
-    from tokbench.tokenizer import Tokenizer
-
-    if reading.form is None and place.is_dir() and file_in(place) is None:
-        return Tokenizer.load(place)  # Its error names the missing file.
-    form = reading.form or detect_format(place)
-    if form not in FORMS:
-        raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
-    try:
-        return read_tokenizer(place, form, _options(reading))
-    except TokbenchError as error:
-        raise (unrecognised(error, place) if reading.form is None and form == "merges" else error) from None
-
-
-def unrecognised(error: TokbenchError, place: Path) -> TokbenchError:
-    """Return the error of a file that was read as merges, by a guess: one that says so, if the file has no head."""
-    from tokbench.adapters.forms.transformers import starts_as_merges
-
-    if not place.is_file() or starts_as_merges(place):
-        return error
-    tried = str(error).removeprefix(f"{place}:").partition(";")[0]
-    why = f"not a known tokenizer format (tried merges, line {tried}); name the format with --from"
-    return TokbenchError(f"{place}: {why}")
-
-
-def _options(reading: ImportOptions) -> "ReadOptions":
-    from tokbench.adapters.forms.parsed import ReadOptions
-    from tokbench.options import validated
-
-    given: dict[str, Any] = {"pattern": reading.pattern, "segmentation": reading.segmentation, "added": reading.added}
-    given["special_tokens"] = special_tokens(reading.special)
-    return validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
+    options = {"pattern": reading.pattern, "segmentation": reading.segmentation, "added": reading.added}
+    return read.open_tokenizer(path, reading.form, {**options, "special_tokens": special_tokens(reading.special)})
 
 
 class Opened(NamedTuple):

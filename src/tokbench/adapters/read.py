@@ -21,17 +21,21 @@ from pydantic import Field
 
 from tokbench.adapters.end_of_text import end_of_text
 from tokbench.adapters.export_hugging_face import differing
-from tokbench.adapters.forms import read_form
+from tokbench.adapters.forms import FORMS, read_form
 from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
+from tokbench.adapters.forms.transformers import detect_format, file_in, starts_as_merges
 from tokbench.adapters.loss import FirstDifference, Loss, first_difference, loss_of
 from tokbench.adapters.probes import probes, texts_with
-from tokbench.errors import TokbenchError, on_one_line, shortened
+from tokbench.errors import TokbenchError, on_one_line, shortened, unknown
+from tokbench.io.contents import FILES as TOKENIZER_FILES
+from tokbench.io.paths import is_source
 from tokbench.io.text_files import first_line
-from tokbench.options import Options
+from tokbench.options import Options, validated
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import access_texts
 from tokbench.pretokenization.patterns.dialects import NotNativeError
+from tokbench.tokenizer import SETTINGS as OWN_SETTINGS
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.libraries import Library, open_library
@@ -40,20 +44,13 @@ from tokbench.tokenizer.libraries.python_functions import PythonTokenizer
 from tokbench.tokenizer.roundtrip import readable
 
 FILES = (
-    *("tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "spiece.model", "sentencepiece.model"),
-    *(
-        "sentencepiece.bpe.model",
-        "spm.model",
-        "source.spm",
-        "target.spm",
-        "target_vocab.json",
-        "original/tokenizer.model",
-    ),
-    *("merges.txt", "vocab.json", "vocab.txt", "*.tiktoken", "tiktoken.json"),
-    *SETTINGS,
+    *(name for group in TOKENIZER_FILES for name in group if not name.endswith("*")),
+    *("vocab.json", "encoder.json", "target.spm", "target_vocab.json", "tiktoken.json", *SETTINGS),
 )
 """Files of a repository that are downloaded."""
 REVISION = re.compile("[0-9a-f]{40}")
+FLAGS = {"special_tokens": "special", "end_of_text": "end-of-text"}
+"""Flags of the command line whose names differ from those of the options."""
 RECORD = "fetched.json"
 """Record of the source in a folder of downloaded files."""
 
@@ -76,9 +73,7 @@ def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
             the hub does not return the files.
     """
     if revision is None:
-        if form != "python" and not os.path.exists(path):
-            hub = ", or a name on the hub with its --revision" * (form == "transformers")
-            raise TokbenchError(f"{path}: no such file or folder; name one{hub}")
+        _require_path(path, form)
         yield Path(path)
         return
     if form != "transformers":
@@ -86,6 +81,14 @@ def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         fetch_files(path, revision, Path(folder))
         yield Path(folder)
+
+
+def _require_path(path: str, form: str | None) -> None:
+    """Reject a path that does not exist, unless it is a function of Python."""
+    if form != "python" and not is_source(path) and not os.path.exists(path):
+        raise TokbenchError(
+            f"{path}: no such file or folder; name that of a tokenizer, or add --revision for a name on the hub"
+        )
 
 
 def fetch_files(path: str, revision: str, folder: Path) -> None:
@@ -147,23 +150,37 @@ def read_tokenizer(
 
 
 def import_tokenizer(
-    path: str, form: str, options: ReadOptions, *, name: str = "", texts: Iterable[bytes] | None = None
+    path: str,
+    form: str | None,
+    options: Mapping[str, Any],
+    *,
+    name: str = "",
+    texts: Iterable[bytes] | None = None,
 ) -> tuple[Tokenizer, Loss | None]:
     """Read a tokenizer as :func:`read_tokenizer` does, after a download if a revision is given, and measure its losses.
 
     Args:
         path: its file or folder, or its name on the Hugging Face hub.
-        form: its form.
-        options: settings that the file lacks.
+        form: its form; None to detect it from the content.
+        options: settings that the file lacks, see :class:`ReadOptions`.
         name: name in tables.
         texts: documents to compare ids and measure losses on.
 
     Returns:
         The tokenizer, and its losses on ``texts`` (None without texts).
     """
-    with fetched(path, form, options.revision) as place:
-        tokenizer = read_tokenizer(place, form, options, name=name, texts=texts)
-        record = fetched_record(place)
+    chosen = validated({key: value for key, value in options.items() if value is not None}, ReadOptions, "import")
+    if form is None and chosen.revision is None:
+        _require_path(path, form)
+    known = form or (detect_format(Path(path)) if chosen.revision is None else "transformers")
+    if known not in FORMS:
+        raise TokbenchError(f"--from: {unknown(known, 'form', FORMS)}")
+    try:
+        with fetched(path, known, chosen.revision) as place:
+            tokenizer = read_tokenizer(place, known, chosen, name=name, texts=texts)
+            record = fetched_record(place)
+    except TokbenchError as error:
+        raise (_unrecognised(error, Path(path)) if form is None and known == "merges" else error) from None
     imported = tokenizer.origin["imported"]
     if record:
         imported["file"] = record["path"]
@@ -171,6 +188,38 @@ def import_tokenizer(
     loss = None if texts is None else loss_of(tokenizer, texts)
     imported["loss"] = loss.record() if loss else None
     return tokenizer, loss
+
+
+def open_tokenizer(path: str, form: str | None, options: Mapping[str, Any], *, name: str = "") -> Tokenizer:
+    """Open the tokenizer in a folder of Tokbench, or in a file or a folder of another library.
+
+    Args:
+        path: as for :func:`import_tokenizer`.
+        form: likewise.
+        options: likewise; none for a folder of Tokbench.
+        name: name in tables.
+
+    Raises:
+        TokbenchError: there is no tokenizer, or options are given for a folder of Tokbench.
+    """
+    place = Path(path)
+    if form is None and options.get("revision") is None and os.path.isdir(place):
+        ours = (place / OWN_SETTINGS).is_file()
+        flag = next((FLAGS.get(key, key) for key, value in options.items() if value is not None), None)
+        if ours and flag is not None:
+            raise TokbenchError(f"{path}: the folder contains all settings; leave --{flag} out")
+        if ours or file_in(place) is None:
+            return Tokenizer.load(place)  # Its error names a missing file.
+    return import_tokenizer(path, form, options, name=name)[0]
+
+
+def _unrecognised(error: TokbenchError, place: Path) -> TokbenchError:
+    """Return the error of a file that was read as merges, by a guess: one that says so, if the file has no head."""
+    if not place.is_file() or starts_as_merges(place):
+        return error
+    tried = str(error).removeprefix(f"{place}:").partition(";")[0]
+    why = f"not a known tokenizer format (tried merges, line {tried}); name the format with --from"
+    return TokbenchError(f"{place}: {why}")
 
 
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:

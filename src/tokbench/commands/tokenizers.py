@@ -1,6 +1,5 @@
 """Commands that build, import and export tokenizers."""
 
-import os
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -264,33 +263,19 @@ def import_command(
     It becomes a tokenizer of ours if that gives exactly the same ids. If not, it works through its own library. The
     output says which, why, and which bytes of texts are lost. Ids do not change.
     """
-    from tokbench.adapters.forms import FORMS
-    from tokbench.adapters.forms.parsed import ReadOptions
-    from tokbench.adapters.open import special_tokens, unrecognised
+    from tokbench.adapters.open import special_tokens
     from tokbench.adapters.read import import_tokenizer
-    from tokbench.errors import unknown
     from tokbench.io.atomic import atomic_folder
     from tokbench.io.provenance import write_manifest
-    from tokbench.options import validated
 
     started = time.monotonic()
     exit_status.describe_task(f"import {path}")
-    guessed = form is None
-    form = form or _detected(path, revision)
-    if form not in FORMS:
-        raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
-    given: dict[str, Any] = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
-    given |= {"special_tokens": special_tokens(special), "end_of_text": end_of_text}
-    options = validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
     if not files and fields.flags:
         raise TokbenchError(f"{fields.flags}: only for files of --check; name some")
-    documents = _Texts(files, fields, limit or None)
-    imported_name = on_one_line(name or Path(output).name)
-    texts = documents if files else None
-    try:
-        tokenizer, losses = import_tokenizer(path, form, options, name=imported_name, texts=texts)
-    except TokbenchError as error:
-        raise (unrecognised(error, Path(path)) if guessed and form == "merges" else error) from None
+    options: dict[str, Any] = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
+    options |= {"special_tokens": special_tokens(special), "end_of_text": end_of_text}
+    texts = _Texts(files, fields, limit or None) if files else None
+    tokenizer, losses = import_tokenizer(path, form, options, name=on_one_line(name or Path(output).name), texts=texts)
     imported = tokenizer.origin["imported"]
     with atomic_folder(output, "tokenizer") as folder:
         tokenizer.save(folder)
@@ -306,16 +291,6 @@ def import_command(
         click.echo(str(losses), err=True)
     elif not native:
         click.echo("its losses are not measured; name documents with --check", err=True)
-
-
-def _detected(path: str, revision: str | None) -> str:
-    """Return the format of a file or folder; a name on the hub is that of a ``transformers`` folder."""
-    from tokbench.adapters.forms.transformers import detect_format
-    from tokbench.io.paths import is_source
-
-    if revision is None and not os.path.exists(path) and not is_source(path):
-        raise TokbenchError(f"{path}: no such file or folder; for a name on the hub, add --revision")
-    return detect_format(Path(path)) if revision is None else "transformers"
 
 
 def _end_line(tokenizer: "Tokenizer", end: dict[str, Any] | None) -> str:
