@@ -237,7 +237,7 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
         "options": options.model_dump(exclude_none=True),
         "how": "native",
         "why": "",
-        "told": list(found.told),
+        "told": list(found.notes),
         "ids": found.ids,
     }
     if found.native is not None:
@@ -280,7 +280,7 @@ def _with_size(found: ParsedTokenizer, library: PythonTokenizer, texts: Iterable
     ids = (library.encode(readable(text)) for text in chain(probes(), texts or ()))
     size = max(map(max, filter(None, ids)), default=0) + 1
     reason = f"no vocab_size: {size:,}, by the largest id of the probes and the documents of --check"
-    return replace(found, tokens=size, ids=size, settings={"ids": size}, told=[*found.told, reason])
+    return replace(found, tokens=size, ids=size, settings={"ids": size}, notes=[*found.notes, reason])
 
 
 def _record_end(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.forms.folder_settings import BYTE, AddedTokenSettings
+from tokbench.adapters.forms.added_tokens import BYTE, AddedTokenSettings
 from tokbench.adapters.forms.kept_tokens import containing, kept_tokens, with_added_tokens
 from tokbench.adapters.forms.parsed import NativeTokenizer, other_ids
 from tokbench.errors import shortened
@@ -85,6 +85,23 @@ class CharacterTokens:
         return Vocabulary(tuple(tokens), ids=ids, added=added, **other_ids(ids.tolist(), special, self.unused), **more)
 
 
+def pairs_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the merges of a BPE model; of equal ones, the last one is used."""
+    pairs = [one.split(" ", 1) if isinstance(one, str) else one for one in model["merges"]]
+    return list(dict.fromkeys((left, right) for left, right in reversed(pairs)))[::-1]
+
+
+def reject_marks(model: Mapping[str, Any]) -> None:
+    """Reject a BPE model whose tokens have a mark of their place in a word.
+
+    Raises:
+        NotNativeError: it has one.
+    """
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.get(key):
+            raise NotNativeError(f"its tokens have a {key}")
+
+
 Part = TypeVar("Part", str, bytes)
 
 
@@ -133,9 +150,9 @@ def native_characters(
         NotNativeError: they are not equivalent; the message is the reason.
     """
     model, cut = values["model"], values.get("pre_tokenizer")
-    for key in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
-        if model.get(key):
-            raise NotNativeError(f"its tokens have a {key}" if key != "ignore_merges" else "it ignores merges")
+    reject_marks(model)
+    if model.get("ignore_merges"):
+        raise NotNativeError("it ignores merges")
     steps = normalization_of(normalizers, cut)
     if added.kept and steps[-1:] in (["space"], ["missing_space"]):
         raise NotNativeError("it puts a space before each part of a text between added tokens")
@@ -148,8 +165,7 @@ def native_characters(
     pieces = {number: spelt for spelt, number in model["vocab"].items() if not BYTE.fullmatch(spelt)}
     byte_ids = {int(spelt[3:-1], 16): number for spelt, number in model["vocab"].items() if BYTE.fullmatch(spelt)}
     tokens = CharacterTokens(pieces, byte_ids, spaced, kept)
-    pairs = [tuple(one.split(" ", 1)) if isinstance(one, str) else tuple(one) for one in model["merges"]]
-    pairs = list(dict.fromkeys(reversed(pairs)))[::-1]  # Of equal pairs, the last one is used.
+    pairs = pairs_of(model)
     if name := next((part for pair in pairs for part in (*pair, "".join(pair)) if BYTE.fullmatch(part)), None):
         raise NotNativeError(f"a merge has {name}, the name of a byte")
     spelt = [tuple(map(tokens.token, (*pair, "".join(pair)))) for pair in pairs]

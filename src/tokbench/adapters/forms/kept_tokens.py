@@ -7,7 +7,7 @@ rest of the text never contains one, and no token that contains one is ever used
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tokbench.adapters.forms.folder_settings import AddedTokenSettings
+from tokbench.adapters.forms.added_tokens import AddedTokenSettings
 from tokbench.errors import shortened
 from tokbench.pretokenization.patterns.dialects import NotNativeError
 from tokbench.tokenizer.normalization import nfc

@@ -12,7 +12,7 @@ from tokbench.adapters.forms.folder_classes import BYTE_LEVEL, NORMALIZED
 from tokbench.adapters.forms.folder_settings import FolderSettings, flag_of, tokens_to_add
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.adapters.forms.patterns import named_pattern
-from tokbench.adapters.forms.tokenizer_json import found_in
+from tokbench.adapters.forms.tokenizer_json import parse_values
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import plain_name
 from tokbench.io.contents import MERGES_HEAD, REMEDY
@@ -56,7 +56,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         raise TokbenchError(f"{path}: marks the ends of words, so it has its own pre-tokenization; leave --pattern out")
     values = _as_tokenizer_json(known, pairs, options, settings)
     _number_added(known, settings)
-    return found_in(values, str(path), options, settings)
+    return parse_values(values, str(path), options, settings)
 
 
 def _merges(path: Path) -> dict[int, tuple[str, str]]:

@@ -86,7 +86,7 @@ class ParsedTokenizer:
         ends: Ends of text named by the file or its folder, the preferred one first.
         tokens: number of tokens that encoding can return.
         ids: number of ids, one more than the largest.
-        told: notes about the file, in sentences without full stops.
+        notes: notes about the file, in sentences without full stops.
     """
 
     native: NativeTokenizer | None
@@ -101,7 +101,7 @@ class ParsedTokenizer:
     ends: Sequence[End] = ()
     tokens: int = 0
     ids: int = 0
-    told: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 def other_ids(ids: Iterable[int], special: Mapping[int, bytes], unused: Mapping[int, bytes]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def other_ids(ids: Iterable[int], special: Mapping[int, bytes], unused: Mapping[
     return {"special": named, "unused": {number: unused[number] for number in sorted(unused.keys() - taken - {*named})}}
 
 
-def marks_told(number: int, kind: str) -> str:
+def special_note(number: int, kind: str) -> str:
     """Return a note about a number of tokens that encoding never returns."""
     return f"{number:,} {kind} token{'s are' if number > 1 else ' is'} text in texts"
 

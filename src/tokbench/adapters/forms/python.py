@@ -35,5 +35,5 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         opened=opened,
         tokens=size or 0,
         ids=size or 0,
-        told=[] if opened.can_decode else ["no decode: texts are not restored, and the tokenizer is never ranked"],
+        notes=[] if opened.can_decode else ["no decode: texts are not restored, and the tokenizer is never ranked"],
     )

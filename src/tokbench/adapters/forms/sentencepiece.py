@@ -11,7 +11,7 @@ from tokbench.adapters.forms.character_bpe import BLANK, CharacterTokens, cut_be
 from tokbench.adapters.forms.files import named_file, read_bounded
 from tokbench.adapters.forms.folder_classes import IDS_BY_NAME
 from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
-from tokbench.adapters.forms.parsed import End, NativeTokenizer, ParsedTokenizer, ReadOptions, marks_told
+from tokbench.adapters.forms.parsed import End, NativeTokenizer, ParsedTokenizer, ReadOptions, special_note
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.compression import plain_name
 from tokbench.io.contents import REMEDY
@@ -76,7 +76,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     special = {number: name for number, (kind, name) in enumerate(pieces) if kind in (CONTROL, UNUSED)}
     symbols = {number: name for number, (kind, name) in enumerate(pieces) if kind == USER_DEFINED}
     tokens = sum(kind in (NORMAL, USER_DEFINED, BYTE) for kind, _ in pieces)
-    sentences = [marks_told(len(special), "control")] if special else []
+    sentences = [special_note(len(special), "control")] if special else []
     sentences += [f"{len(symbols):,} symbols of the user's are cut out of texts first"] if symbols else []
     sentences += [f"ids are those of {source}"] if source else []
     end = model.trainer_spec.eos_piece
@@ -106,7 +106,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         ends=[*settings.ends, *own],
         tokens=tokens,
         ids=max([limit - 1, *special]) + 1,
-        told=[*sentences, *notes],
+        notes=[*sentences, *notes],
     )
 
 

@@ -71,7 +71,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         ends=settings.ends,
         tokens=len(ranks),
         ids=max([size - 1, *more]) + 1,
-        told=[*told, *notes],
+        notes=[*told, *notes],
     )
 
 

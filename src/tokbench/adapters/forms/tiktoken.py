@@ -53,7 +53,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         ends=settings.ends,
         tokens=len(ranks) + len(special),
         ids=max([*ranks.values(), *names]) + 1,
-        told=[*of_pattern, f"{counted} {whose} {are} cut out of texts first"],
+        notes=[*of_pattern, f"{counted} {whose} {are} cut out of texts first"],
     )
     if special and options.added == "tokens":
         return found
@@ -71,7 +71,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         special=names,
         added={},
         tokens=len(ranks),
-        told=[*of_pattern, f"{counted} {whose} {are} text in texts" if special else none],
+        notes=[*of_pattern, f"{counted} {whose} {are} text in texts" if special else none],
     )
 
 

@@ -9,18 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.forms.character_bpe import NORMALIZERS, native_characters, reachable
+from tokbench.adapters.forms.added_tokens import AddedTokenSettings, Model, added_entries, added_tokens
+from tokbench.adapters.forms.character_bpe import NORMALIZERS, native_characters, pairs_of, reachable, reject_marks
 from tokbench.adapters.forms.files import read_bounded
-from tokbench.adapters.forms.folder_settings import (
-    AddedTokenSettings,
-    FolderSettings,
-    Model,
-    added_entries,
-    added_tokens,
-    tokens_to_add,
-)
+from tokbench.adapters.forms.folder_settings import FolderSettings, tokens_to_add
 from tokbench.adapters.forms.kept_tokens import containing, kept_tokens, with_added_tokens
-from tokbench.adapters.forms.parsed import NativeTokenizer, ParsedTokenizer, ReadOptions, marks_told, other_ids
+from tokbench.adapters.forms.parsed import NativeTokenizer, ParsedTokenizer, ReadOptions, other_ids, special_note
 from tokbench.adapters.forms.patterns import native_setting
 from tokbench.errors import TokbenchError
 from tokbench.io.contents import REMEDY
@@ -185,14 +179,10 @@ def _merging(
     model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int], kept: Mapping[bytes, int], *, every: bool
 ) -> tuple[Vocabulary, str]:
     """Return the vocabulary of a BPE model; with ``every``, tokens that no merge makes are not unused."""
-    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if model.get(key):
-            raise NotNativeError(f"its tokens have a {key}")
+    reject_marks(model)
     whole = bool(model.get("ignore_merges"))
     ids: dict[str, int] = model["vocab"]
-    pairs: list[Any] = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in model["merges"]]
-    if len(set(pairs)) < len(pairs):  # Of equal pairs, the last one is used.
-        pairs = list(dict.fromkeys(reversed(pairs)))[::-1]
+    pairs = pairs_of(model)
     contains = containing(kept)
     known = {spelt: _bytes(spelt) or b"" for spelt in ids}
     unused = {spelt for spelt, token in known.items() if contains(token) and kept.get(token) != ids[spelt]}
@@ -304,10 +294,10 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     if options.pattern is not None:
         raise TokbenchError(f"{path}: its pattern is in the file; leave --pattern out")
     values = parse_json(read_bounded(path), str(path), remedy=REMEDY)
-    return found_in(values, str(path), options, settings)
+    return parse_values(values, str(path), options, settings)
 
 
-def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettings) -> ParsedTokenizer:
+def parse_values(values: Any, place: str, options: ReadOptions, folder: FolderSettings) -> ParsedTokenizer:
     """Parse the content of such a file, with the settings of its folder."""
     try:
         model = values["model"]
@@ -339,7 +329,7 @@ def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettin
         ends=folder.ends,
         tokens=len({*ids.values(), *added.kept} - taken),
         ids=limit,
-        told=[*_told(added), *_added_told(folder, len(more)), *(["dropout is off"] if dropout else [])],
+        notes=[*_told(added), *_added_told(folder, len(more)), *(["dropout is off"] if dropout else [])],
     )
     try:
         native = native_model(values, added, options.segmentation)
@@ -347,8 +337,8 @@ def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettin
         return replace(found, reason=str(error))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         return replace(found, reason="parts of it are of a form that is not known here")
-    told = [*found.told, *(NORMALISED[step] for step in native.normalization)]
-    return replace(found, native=native, tokens=len(native.vocabulary), told=told)
+    told = [*found.notes, *(NORMALISED[step] for step in native.normalization)]
+    return replace(found, native=native, tokens=len(native.vocabulary), notes=told)
 
 
 def _ids(model: dict[str, Any]) -> dict[str, int]:
@@ -376,7 +366,7 @@ def _added_told(folder: FolderSettings, number: int) -> list[str]:
 def _told(added: AddedTokenSettings) -> list[str]:
     told = []
     if added.special:
-        told.append(marks_told(len(added.special), "special"))
+        told.append(special_note(len(added.special), "special"))
     if added.kept:
         told.append(f"{len(added.kept):,} added tokens are cut out of texts first")
     return [*told, *added.notes]

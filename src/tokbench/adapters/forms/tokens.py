@@ -36,5 +36,5 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         raise TokbenchError(f"{path}: {error}") from None
     native = NativeTokenizer(vocabulary, pattern_setting(options.pattern, "--pattern"), options.segmentation)
     return ParsedTokenizer(
-        native, tokens=len(tokens), ids=len(tokens), told=["pattern and segmentation were chosen here"]
+        native, tokens=len(tokens), ids=len(tokens), notes=["pattern and segmentation were chosen here"]
     )

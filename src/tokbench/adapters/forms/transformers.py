@@ -13,7 +13,7 @@ from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_classes import WORDPIECE, needs_conversion
 from tokbench.adapters.forms.folder_settings import TOKENIZER, FolderSettings, folder_settings
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
-from tokbench.adapters.forms.tokenizer_json import found_in
+from tokbench.adapters.forms.tokenizer_json import parse_values
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.compression import plain_name
 from tokbench.io.contents import (
@@ -68,8 +68,8 @@ def _read_file(file: Path, form: str, options: ReadOptions) -> ParsedTokenizer:
         return read_form(file, form, options, settings)
     if options.pattern is not None:
         raise TokbenchError(f"{file}: its class '{settings.named}' has its own pre-tokenization; leave --pattern out")
-    parsed = found_in(converted(file.parent, settings.named, form), str(file), options, settings)
-    return replace(parsed, told=[f"ids are those of '{settings.named}' of transformers", *parsed.told])
+    parsed = parse_values(converted(file.parent, settings.named, form), str(file), options, settings)
+    return replace(parsed, notes=[f"ids are those of '{settings.named}' of transformers", *parsed.notes])
 
 
 def settings_folder(folder: Path) -> Path:

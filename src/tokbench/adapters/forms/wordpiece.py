@@ -8,7 +8,7 @@ from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import TOKENIZER, FolderSettings, flag_of
 from tokbench.adapters.forms.merges import added_mark
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
-from tokbench.adapters.forms.tokenizer_json import found_in
+from tokbench.adapters.forms.tokenizer_json import parse_values
 from tokbench.errors import TokbenchError
 from tokbench.io.contents import REMEDY
 
@@ -56,8 +56,8 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     }
     case = "lower case" if normalizer["lowercase"] else "unchanged case"
     source = TOKENIZER if "do_lower_case" in settings.options else "BERT's default"
-    found = found_in(values, str(path), options, settings)
-    return replace(found, told=[*found.told, f"texts are in {case}, by {source}"])
+    found = parse_values(values, str(path), options, settings)
+    return replace(found, notes=[*found.notes, f"texts are in {case}, by {source}"])
 
 
 def tokens_of(content: bytes, place: str) -> dict[str, int]:
