@@ -137,7 +137,7 @@ rule count_tokens:
             "tokbench.intrinsic.tokenizer:tokens_by_document",
             "tokbench.intrinsic.encoding_speed:cold_speed",
             "tokbench.intrinsic.encoding_speed:TOO_SHORT",
-            "tokbench.tokenizer:Tokenizer",
+            "tokbench.tokenizer.tokenizer:Tokenizer",
         ),
     threads: 1
     resources:

@@ -20,7 +20,7 @@ rule encode_shard:
         job=records.of("encode_shard"),
         order=models.order,
         code=fingerprint(
-            "tokbench.tokenizer:Tokenizer",
+            "tokbench.tokenizer.tokenizer:Tokenizer",
             "tokbench.corpus.documents:read_shard",
             "tokbench.models.pretraining.order:encoded",
             "tokbench.models.pretraining.order:in_order",
@@ -82,7 +82,7 @@ rule pack_slice:
         seed=models.seed,
         budget=models.text_budget,
         slice=lambda wildcards: int(wildcards.slice),
-        code=fingerprint("tokbench.tokenizer:Tokenizer", "tokbench.models.pretraining.pack_slices:pack_slice"),
+        code=fingerprint("tokbench.tokenizer.tokenizer:Tokenizer", "tokbench.models.pretraining.pack_slices:pack_slice"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -117,7 +117,7 @@ rule pack:
         seed=models.seed,
         budget=models.text_budget,
         code=fingerprint(
-            "tokbench.tokenizer:Tokenizer",
+            "tokbench.tokenizer.tokenizer:Tokenizer",
             "tokbench.corpus.documents:read_documents",
             "tokbench.models.pretraining.order:encoded",
             "tokbench.models.pretraining.order:in_order",

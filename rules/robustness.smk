@@ -50,7 +50,7 @@ rule measure_robustness:
         corpus=variants.corpus,
         code=fingerprint(
             "tokbench.robustness.files:measure_lines",
-            "tokbench.tokenizer:Tokenizer",
+            "tokbench.tokenizer.tokenizer:Tokenizer",
         ),
     threads: 1
     resources:

@@ -177,9 +177,7 @@ def _named(text: str) -> Name:
     """Return the definition that a rule names."""
     module, _, name = text.partition(":")
     source = _source(module)
-    if module.startswith(f"{PACKAGE}.") and (
-        _locate(module) is None or (name and source and name not in source.definitions and name not in source.imports)
-    ):
+    if module.startswith(f"{PACKAGE}.") and (_locate(module) is None or (name and source and name not in source[0])):
         raise ValueError(f"{text}: no such definition; name one as module:definition")
     return Name(module, name or ALL)
 

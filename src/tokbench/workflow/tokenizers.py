@@ -289,27 +289,27 @@ RECORD = "tokbench.intrinsic.tokenizer:record_of"
 GOLD = (
     RECORD,
     "tokbench.intrinsic.resource:measure_resource",
-    "tokbench.tokenizer:Tokenizer",
+    "tokbench.tokenizer.tokenizer:Tokenizer",
 )
 STAGES: dict[Sight, tuple[str, ...]] = {
     "text": (
         RECORD,
         "tokbench.intrinsic.files:measure_counts_file",
         "tokbench.intrinsic.files:measure_text_files",
-        "tokbench.tokenizer:Tokenizer",
+        "tokbench.tokenizer.tokenizer:Tokenizer",
     ),
     "languages": (),
     "documents": (
         RECORD,
         "tokbench.intrinsic.files:measure_document_files",
-        "tokbench.tokenizer:Tokenizer",
+        "tokbench.tokenizer.tokenizer:Tokenizer",
     ),
     "segmentations": GOLD,
     "lexical_decisions": GOLD,
     "embeddings": (
         RECORD,
         "tokbench.intrinsic.embeddings:measure_language_model",
-        "tokbench.tokenizer:Tokenizer",
+        "tokbench.tokenizer.tokenizer:Tokenizer",
     ),
 }
 """Measuring functions by the input of metrics."""
