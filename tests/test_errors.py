@@ -312,7 +312,7 @@ def test_counting(tmp_path: Path, plain: Path, tokbench: Tokbench) -> None:
             "--recipe: revision: 'main' is not",
         ),
         ("prepare", "[1]", "--recipe: expected a mapping, {key: value}, found '[1]'"),
-        ("prepare", json.dumps({"source": "embeded"}), "--recipe: source: 'embeded' is not one of embedded, text"),
+        ("prepare", json.dumps({"source": "embeded"}), "--recipe: source: 'embeded' is not one of embedded, arrow"),
     ],
 )
 def test_recipes(command: str, recipe: str, expected: str, tmp_path: Path, tokbench: Tokbench) -> None:

@@ -156,7 +156,11 @@ MISTAKES: list[tuple[str, Any, str]] = [
         "gtp2",
         f"variants.bpe.pretokenization: 'gtp2' is not one of {SCHEMES}. Did you mean 'gpt2'?",
     ),
-    ("corpora/pydoc/source", "embeded", "corpora.pydoc.source: 'embeded' is not one of embedded, text, jsonl, parquet"),
+    (
+        "corpora/pydoc/source",
+        "embeded",
+        "corpora.pydoc.source: 'embeded' is not one of embedded, arrow, jsonl, parquet",
+    ),
     (
         "byte_lms/tiny",
         "tinny",

@@ -13,7 +13,7 @@ from tokbench.corpus.formats import corpus_formats
 from tokbench.errors import TokbenchError, nearest, shortened
 from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
-from tokbench.registry import Registry
+from tokbench.registry import RESERVED, Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
@@ -96,7 +96,10 @@ def as_lines(chosen: "Mapping[str, Sequence[Method]]", width: int | None) -> Ite
 
 
 def options_of(method: "Method") -> list[dict[str, Any]]:
-    """Return the method's options in the order of declaration: name, type, default, whether required, and meaning."""
+    """Return the method's options in the order of declaration: name, type, default, whether required, and meaning.
+
+    An option that only names the method is left out.
+    """
     schema = method.options.model_json_schema()
     defaults = method.options.model_construct()
     return [
@@ -108,6 +111,7 @@ def options_of(method: "Method") -> list[dict[str, Any]]:
             "meaning": unmarked(" ".join(properties.get("description", "").split())),
         }
         for name, properties in schema.get("properties", {}).items()
+        if name not in RESERVED
     ]
 
 

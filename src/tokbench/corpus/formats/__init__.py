@@ -7,7 +7,7 @@ decide its format, and its first bytes where the name has no known ending. All o
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, get_args
 
@@ -82,11 +82,11 @@ class CorpusFormat(Method):
     label: str
     endings: tuple[str, ...]
     rows: bool
-    begins: Callable[[bytes], bool] | None = None
+    begins: Callable[[bytes], bool] | None = field(default=None, repr=False)
     compressed: bool = False
     divisible: bool = False
-    belongs: Callable[[Path], bool] | None = None
-    fields_in: Callable[[Path], list[str]] | None = None
+    belongs: Callable[[Path], bool] | None = field(default=None, repr=False)
+    fields_in: Callable[[Path], list[str]] | None = field(default=None, repr=False)
 
     def source(self, **options: Any) -> FileSource:
         """Return a source of this format.
@@ -128,9 +128,9 @@ def corpus_format(
         check = corpus_formats.check
         own = isinstance(options, type) and issubclass(options, FileSource)
         check(own, name, f"its options are {options!r}; pass a subclass of tokbench.corpus.sources.FileSource")
-        field = options.model_fields.get("type")
+        key = options.model_fields.get("type")
         check(
-            field is not None and get_args(field.annotation) == (name,),
+            key is not None and get_args(key.annotation) == (name,),
             name,
             f"its options have another type; annotate it, as in type: Literal['{name}']",
         )
