@@ -77,7 +77,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "corpora/pydoc/source",
         {"path": "x"},
-        "corpora.pydoc.source: the key 'type' is missing; add it with one of counts, embedded, hub, jsonl, "
+        "corpora.pydoc.source: the key 'type' is missing; add it with one of arrow, counts, embedded, hub, jsonl, "
         "parallel, parquet, text",
     ),
     # Values of the wrong type
@@ -159,7 +159,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "corpora/pydoc/source",
         "embeded",
-        "corpora.pydoc.source: 'embeded' is not one of embedded, arrow, jsonl, parquet",
+        "corpora.pydoc.source: 'embeded' is not one of embedded, arrow, jsonl",
     ),
     (
         "byte_lms/tiny",
