@@ -65,7 +65,7 @@ def model_costs(scale_groups: Sequence[ScaleGroup]) -> pl.DataFrame:
     Args:
         scale_groups: see :func:`tokbench.statistics.scale.scale_lines.scale_groups`.
     """
-    rows: dict[Row, Row] = {}
+    rows: dict[Row, dict[str, Any]] = {}
     for group in scale_groups:
         if group.line.varies == "checkpoint":
             continue
@@ -76,11 +76,13 @@ def model_costs(scale_groups: Sequence[ScaleGroup]) -> pl.DataFrame:
                 seeds = list(models[model])
                 key = (group.corpus, model, group.suite, variant, group.size)
                 flops = costs.get("flops")
-                values = [*map(costs.get, COSTS), costs.get("text_bytes"), flops and flops / PETA]
-                counts = (len(seeds), len(group.bytes))
-                rows.setdefault(key, (*key, *values, bits, low, high, *counts, why_not(group, seeds)))
-    ordered = sorted(rows.values(), key=lambda row: (row[0], row[2], row[4], row[6], row[1], row[3]))
-    return pl.DataFrame(ordered, schema=MODEL_COSTS.schema, orient="row")
+                row = dict(zip(("corpus", "model", "suite", "variant", "size"), key, strict=True))
+                row |= {name: costs.get(name) for name in (*COSTS, "text_bytes")}
+                row |= {"petaflop": flops and flops / PETA, "bits_per_byte": bits, "low": low, "high": high}
+                row |= {"seeds": len(seeds), "documents": len(group.bytes), "reason": why_not(group, seeds)}
+                rows.setdefault(key, row)
+    order = ("corpus", "suite", "size", "parameters_without_embeddings", "model", "variant")
+    return MODEL_COSTS.frame(sorted(rows.values(), key=lambda row: tuple(row[name] for name in order)))
 
 
 def level_of(group: ScaleGroup, variant: str, model: str) -> tuple[float, float | None, float | None]:
@@ -114,7 +116,7 @@ def cost_at_equal_bits(
     Returns:
         The columns of :data:`COST_AT_EQUAL_BITS`.
     """
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     for group in scale_groups:
         for axis in filter(group.varying, AXES[group.line.varies]):
             for variant in sorted(group.bits):
@@ -129,10 +131,11 @@ def cost_at_equal_bits(
                     ratio = LEFT_OUT if small else _ratio(group, variant, baseline, points, place)
                     values = (None, None, None, ratio) if isinstance(ratio, str) else ratio
                     seeds = points[0].seeds
-                    bits = _exp(_level(group, baseline, model, seeds))
-                    counts = (len(seeds), len(group.bytes))
-                    rows.append((*group.key, variant, baseline, axis, model, bits, *values[:3], *counts, values[3]))
-    return pl.DataFrame(rows, schema=COST_AT_EQUAL_BITS.schema, orient="row")
+                    row = group.head | {"variant": variant, "baseline": baseline, "axis": axis, "model": model}
+                    row |= {"bits": _exp(_level(group, baseline, model, seeds))}
+                    row |= dict(zip(("ratio", "low", "high", "reason"), values, strict=True))
+                    rows.append(row | {"seeds": len(seeds), "documents": len(group.bytes)})
+    return COST_AT_EQUAL_BITS.frame(rows)
 
 
 def _level(group: ScaleGroup, variant: str, model: str, seeds: Sequence[int | None]) -> float:

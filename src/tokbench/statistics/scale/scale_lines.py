@@ -102,6 +102,11 @@ class ScaleGroup:
     unit: str = DOCUMENTS
 
     @property
+    def head(self) -> dict[str, Any]:
+        """Values of the columns :data:`LINE` by name."""
+        return dict(zip((column.name for column in LINE), self.key, strict=True))
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """Values of the columns :data:`LINE`."""
         line = self.line

@@ -34,7 +34,7 @@ from tokbench.statistics.undersized import NONE, Undersized
 from tokbench.tabulation.columns import REASON, VARIANT, A, B
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
-Row = tuple[Any, ...]
+Row = dict[str, Any]
 ONE_DOCUMENT = "one document: how much other documents would differ is not known"
 TWO_VALUES = "two scales: a slope, and no check of the law"
 STRAIGHT, SLOWER, FASTER = "no significant curvature", "falls more slowly at large scale", "falls faster at large scale"
@@ -186,8 +186,9 @@ def fit_scales(scale_groups: Sequence[ScaleGroup]) -> pl.DataFrame:
             for variant, points in found.items():
                 verdict = judged[variant].verdict if variant in judged else NOT_TESTED
                 kind = {BETTER: FASTER, WORSE: SLOWER, NO_DIFFERENCE: STRAIGHT}.get(verdict, NOT_TESTED)
-                rows.append((*group.key, variant, axis, *_fit(group, variant, points, curves[variant], kind)))
-    return pl.DataFrame(rows, schema=SCALE_FITS.schema, orient="row")
+                head = group.head | {"variant": variant, "axis": axis}
+                rows.append(head | _fit(group, variant, points, curves[variant], kind))
+    return SCALE_FITS.frame(rows)
 
 
 def _curvature(group: ScaleGroup, variant: str, points: Points) -> Estimate | float | None:
@@ -209,15 +210,19 @@ def _fit(group: ScaleGroup, variant: str, points: Points, curve: Estimate | floa
     level = fsum(levels) / len(levels)
     fitted = [level + value * (log - mean) for log in points.logs]
     rest = max(abs(bits - at) for bits, at in zip(levels, fitted, strict=True))
-    ends = min(points.values), max(points.values)
     bits = exponentials_of([levels[0], levels[-1], level - value * mean, rest]).tolist()
-    bend = (_value(curve), *_ends(curve)) if curve is not None else (None, None, None)
-    two = points.distinct < 3
-    return (
-        len(points.models), *ends, *bits[:2], -value, *_reversed(_ends(slope)), bits[2],
-        None if two else bits[3] - 1, *bend, TWO_VALUES if two else kind, len(points.seeds), len(group.bytes),
-        why_not(group, points.seeds),
-    )  # fmt: skip
+    low, high = _reversed(_ends(slope))
+    row: Row = {"scales": len(points.models), "lowest": min(points.values), "highest": max(points.values)}
+    row |= {"bits_at_smallest": bits[0], "bits_at_largest": bits[1], "coefficient": bits[2]}
+    row |= {"exponent": -value, "low": low, "high": high}
+    if curve is not None:
+        row["curvature"] = _value(curve)
+        row["curvature_low"], row["curvature_high"] = _ends(curve)
+    if points.distinct >= 3:
+        row["residual"] = bits[3] - 1
+    row["law"] = kind if points.distinct >= 3 else TWO_VALUES
+    row |= {"seeds": len(points.seeds), "documents": len(group.bytes)}
+    return row | {"reason": why_not(group, points.seeds)}
 
 
 def _value(one: Estimate | float) -> float:
@@ -264,15 +269,15 @@ def compare_scales(scale_groups: Sequence[ScaleGroup], fewer: Undersized = NONE)
             }
             verdicts = dict(zip(tested, judge(list(tested.values())), strict=True))
             for pair, (one, points) in found.items():
-                counts = (len(points.models), len(points.seeds), len(group.bytes))
-                reason = why_not(group, points.seeds)
-                tests: Row = (None, None, None, None, NOT_TESTED, None)
+                row = group.head | {"axis": axis, "a": pair[0], "b": pair[1], "difference": _value(one)}
+                row |= {"scales": len(points.models), "seeds": len(points.seeds), "documents": len(group.bytes)}
+                row |= {"verdict": NOT_TESTED, "reason": why_not(group, points.seeds)}
                 if judged := verdicts.get(pair):
-                    verdict = {BETTER: FLATTER, WORSE: STEEPER}.get(judged.verdict, judged.verdict)
-                    tests = (judged.low, judged.high, judged.p_value, judged.holm, verdict, judged.detectable)
-                    reason = judged.reason or reason
-                rows.append((*group.key, axis, *pair, _value(one), *tests, *counts, reason))
-    return pl.DataFrame(rows, schema=SCALE_COMPARISONS.schema, orient="row")
+                    row |= {name: getattr(judged, name) for name in ("low", "high", "p_value", "holm", "detectable")}
+                    row["verdict"] = {BETTER: FLATTER, WORSE: STEEPER}.get(judged.verdict, judged.verdict)
+                    row["reason"] = judged.reason or row["reason"]
+                rows.append(row)
+    return SCALE_COMPARISONS.frame(rows)
 
 
 def kendall(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -367,12 +372,14 @@ def scale_orders(
         significant = [sum(one.get(end, 0) != 0 for one in verdicts.values()) if verdicts else None for end in ends]
         both = [one for one in verdicts.values() if sum(sign != 0 for sign in one.values()) > 1]
         reversed_ = [one for one in both if {-1, 1} <= set(one.values())]
-        counts = (len(both), len(reversed_)) if verdicts else (None, None)
-        pairs = split * (split - 1) // 2
-        known = None if tau != tau else tau
-        row = (*ends, split, known, low, high, pairs, *significant, *counts, len(seeds), len(group.bytes))
-        rows.append((*group.key, *row, why_not(group, seeds)))
-    return pl.DataFrame(rows, schema=SCALE_ORDERS.schema, orient="row")
+        row = group.head | {"smallest": ends[0], "largest": ends[1], "tokenizers": split}
+        row |= {"tau": None if tau != tau else tau, "low": low, "high": high, "pairs": split * (split - 1) // 2}
+        row |= {"significant_at_smallest": significant[0], "significant_at_largest": significant[1]}
+        if verdicts:
+            row |= {"significant_at_two": len(both), "reversed": len(reversed_)}
+        row |= {"seeds": len(seeds), "documents": len(group.bytes), "reason": why_not(group, seeds)}
+        rows.append(row)
+    return SCALE_ORDERS.frame(rows)
 
 
 def _verdicts(
