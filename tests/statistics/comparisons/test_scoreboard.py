@@ -24,6 +24,7 @@ from tests.support.small_report import accuracy, altered, whole
 from tokbench.report.sentences import summary
 from tokbench.statistics.accuracies.ranks import averages_by_size
 from tokbench.statistics.comparisons.families import (
+    HEAD,
     NO_BASELINE,
     ComparisonFamily,
     Value,
@@ -273,23 +274,26 @@ def test_the_difference_of_the_best_is_that_of_the_same_test() -> None:
     assert (back.difference, back.low, back.high, back.holm) == pytest.approx((-0.2, -0.375, 1 / 9, 0.2))
     values = {name: Value(value) for name, value in (("bpe", 120.0), ("sage", 100.0))}
     estimate = Estimate(0.2, 0.05, 30.0, relative=True)
-    family = ComparisonFamily((), "", "lowest", values, lambda a, b: estimate, relative=True)
+    family = ComparisonFamily(HEAD, "", "lowest", values, lambda a, b: estimate, relative=True)
     bpe, sage = ranking_rows(family, {"sage": "bpe", "bpe": "bpe"}, {})
     low, high = estimate.ends()
-    assert bpe[-16:-13] == pytest.approx((0.2, low, high))
-    assert sage[-8:-5] == pytest.approx((1 / 1.2 - 1, 1 / (1 + high) - 1, 1 / (1 + low) - 1))  # type: ignore[operator]
+    behind = [bpe[name] for name in ("behind", "behind_low", "behind_high")]
+    assert behind == pytest.approx([0.2, low, high])
+    difference = [sage[name] for name in ("difference", "difference_low", "difference_high")]
+    assert difference == pytest.approx([1 / 1.2 - 1, 1 / (1 + high) - 1, 1 / (1 + low) - 1])
 
 
 def test_rows_without_a_baseline_have_a_reason() -> None:
     values = {"bpe": Value(120.0, reason="lossy", ranked=False), "sage": Value(100.0), "own": Value(90.0)}
-    family = ComparisonFamily((), "", "lowest", values)
-    reasons = {row[0]: row[-3] for row in ranking_rows(family, {"bpe": "bpe", "sage": "bpe", "own": "gone"}, {})}
+    family = ComparisonFamily(HEAD, "", "lowest", values)
+    baselines = {"bpe": "bpe", "sage": "bpe", "own": "gone"}
+    reasons = {row["variant"]: row.get("difference_reason") for row in ranking_rows(family, baselines, {})}
     assert reasons == {
         "bpe": None,
         "sage": "nothing to compare with the baseline bpe: lossy",
         "own": "nothing to compare with the baseline gone: it was not measured here",
     }
-    assert {row[-3] for row in ranking_rows(family, {}, {})} == {NO_BASELINE}
+    assert {row["difference_reason"] for row in ranking_rows(family, {}, {})} == {NO_BASELINE}
 
 
 def board_of_counts(documents: pl.DataFrame, intrinsic: pl.DataFrame) -> pl.DataFrame:

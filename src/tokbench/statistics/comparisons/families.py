@@ -6,7 +6,7 @@ pairs with the best and the baseline are tested, and the report says so. A pair 
 verdict come from the same estimate, in the scoreboard, in the table of pairs, in ``tokbench compare`` and in Python.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from tokbench.metric import Direction
 
 Row = tuple[Any, ...]
+NamedRow = dict[str, Any]
+HEAD = ("corpus", "size", "measure", "model", "suite", "definition")
+"""Columns that identify a family."""
 Pair = tuple[str, str]
 Documents = Mapping[str, NDArray[np.float64]]
 """Values of each unit by variant, float64 [units]."""
@@ -166,11 +169,10 @@ def judged_pairs(
     return {pair: found[pair] for pair in ordered if pair in found}
 
 
-def ranking_rows(family: ComparisonFamily, baselines: Mapping[str, str], pretokenizers: Pretokenizers) -> list[Row]:
-    """Return a row for each variant.
-
-    A row has head, variant and pre-tokenizer, value with interval, difference from the best of the pre-tokenizer,
-    reason, and difference from the baseline.
+def ranking_rows(
+    family: ComparisonFamily, baselines: Mapping[str, str], pretokenizers: Pretokenizers
+) -> Iterator[NamedRow]:
+    """Yield a row of the scoreboard for each variant, by column name.
 
     Args:
         family: the variants.
@@ -179,15 +181,12 @@ def ranking_rows(family: ComparisonFamily, baselines: Mapping[str, str], pretoke
     """
     bests = bests_of(family, pretokenizers)
     tested = judged_pairs(family, baselines, pretokenizers)
-    return [
-        (
-            *(*family.head, variant, pretokenizers.get(variant), *one[:4]),
-            *(family.over or None, family.trainings.get(variant)),
-            *_place(family, variant, bests.get(variant), tested),
-            *_next_to_baseline(family, variant, baselines.get(variant), pretokenizers, tested),
-        )
-        for variant, one in sorted(family.values.items())
-    ]
+    for variant, one in sorted(family.values.items()):
+        row: NamedRow = dict(zip(HEAD, family.head, strict=True))
+        row |= {"variant": variant, "pretokenization": pretokenizers.get(variant)}
+        row |= {"value": one.value, "low": one.low, "high": one.high, "n": one.n, "over": family.over or None}
+        row |= {"seeds": family.trainings.get(variant)} | _place(family, variant, bests.get(variant), tested)
+        yield row | _next_to_baseline(family, variant, baselines.get(variant), pretokenizers, tested)
 
 
 def _pair(family: ComparisonFamily, tested: Tested, a: str, b: str) -> Judgement | None:
@@ -198,39 +197,42 @@ def _pair(family: ComparisonFamily, tested: Tested, a: str, b: str) -> Judgement
     return None if opposite is None else opposite.reversed(relative=family.relative)
 
 
-def _place(family: ComparisonFamily, variant: str, best: str | None, tested: Tested) -> Row:
+def _place(family: ComparisonFamily, variant: str, best: str | None, tested: Tested) -> NamedRow:
     """Return the best variant, the difference from it with its interval and p-value, the verdict and the reason."""
     one = family.values[variant]
     if best is None and family.comparable(variant):
-        return (None, None, None, None, None, UNTESTED, one.reason or ONE_TRAINING)
+        return {"verdict": UNTESTED, "reason": one.reason or ONE_TRAINING}
     if best is None:
-        return (None, None, None, None, None, UNRANKED, one.reason)
+        return {"verdict": UNRANKED, "reason": one.reason}
     if variant == best:
-        return (best, 0.0, None, None, None, BEST, one.reason)
+        return {"best": best, "behind": 0.0, "verdict": BEST, "reason": one.reason}
     found = _pair(family, tested, variant, best)
     if found is None:
-        return (best, family.behind(variant, best), None, None, None, UNTESTED, one.reason or NO_INTERVAL)
+        behind = family.behind(variant, best)
+        return {"best": best, "behind": behind, "verdict": UNTESTED, "reason": one.reason or NO_INTERVAL}
     verdict = found.verdict if found.verdict in (UNTESTED, ALIKE) else WORSE
-    return (best, found.difference, found.low, found.high, found.holm, verdict, one.reason or found.reason)
+    difference = {"behind": found.difference, "behind_low": found.low, "behind_high": found.high, "holm": found.holm}
+    return {"best": best, "verdict": verdict, "reason": one.reason or found.reason} | difference
 
 
 def _next_to_baseline(
     family: ComparisonFamily, variant: str, baseline: str | None, pretokenizers: Pretokenizers, tested: Tested
-) -> Row:
+) -> NamedRow:
     """Return the baseline, its pre-tokenizer, the difference with interval and p-value, verdict, reason and units."""
     if baseline is None:
-        return (None, None, None, None, None, None, UNTESTED, NO_BASELINE, None, None)
-    head = (baseline, pretokenizers.get(baseline))
+        return {"difference_verdict": UNTESTED, "difference_reason": NO_BASELINE}
+    row = {"baseline": baseline, "baseline_pretokenization": pretokenizers.get(baseline)}
     if variant == baseline:
-        return (*head, None, None, None, None, BASELINE, None, None, None)
+        return row | {"difference_verdict": BASELINE}
     if reason := _why_no_difference(family, variant, baseline, pretokenizers):
-        return (*head, None, None, None, None, UNTESTED, reason, None, None)
+        return row | {"difference_verdict": UNTESTED, "difference_reason": reason}
     found = _pair(family, tested, variant, baseline)
     if found is None:
         why = family.why_untested(variant, baseline)
-        return (*head, family.behind(variant, baseline), None, None, None, UNTESTED, why, None, None)
-    numbers = (found.difference, found.low, found.high, found.holm, found.verdict)
-    return (*head, *numbers, found.reason, found.n, found.unit)
+        difference = {"difference": family.behind(variant, baseline)}
+        return row | difference | {"difference_verdict": UNTESTED, "difference_reason": why}
+    names = ("low", "high", "holm", "verdict", "reason", "n", "unit")
+    return row | {"difference": found.difference} | {f"difference_{name}": getattr(found, name) for name in names}
 
 
 def _why_no_difference(

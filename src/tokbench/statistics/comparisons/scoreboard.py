@@ -59,8 +59,9 @@ def scoreboard(
     Returns:
         The columns of :data:`SCOREBOARD`.
     """
-    rows = [row for family in families for row in ranking_rows(family, baselines_of_all, pretokenizers_of_all)]
-    return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")
+    return SCOREBOARD.frame(
+        row for family in families for row in ranking_rows(family, baselines_of_all, pretokenizers_of_all)
+    )
 
 
 def scoreboard_families(

@@ -25,7 +25,7 @@ from tokbench.statistics.undersized import NONE, Undersized
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SEGMENTATION, SIZE, SUITE, TASK, VARIANT, A, B
 from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 
-Row = tuple[Any, ...]
+Row = dict[str, Any]
 BITS = "bits_per_byte"
 ANSWERS = (Measure("accuracy", "loss_of_accuracy", "lowest"), Measure("answer_bits_per_byte", "loss_of_bits", "lowest"))
 OWN = {"accuracy": "own_correct", "answer_bits_per_byte": "own_bits_per_byte"}
@@ -56,9 +56,7 @@ def segmentation_losses(segmented_documents: pl.DataFrame, segmented_questions: 
         tasks.
     """
     rows = [*_documents(segmented_documents), *_questions(segmented_questions)]
-    return pl.DataFrame(rows, schema=SEGMENTATION_LOSSES.schema, orient="row").sort(
-        *KEY, "variant", maintain_order=True
-    )
+    return SEGMENTATION_LOSSES.frame(rows).sort(*KEY, "variant", maintain_order=True)
 
 
 def _documents(frame: pl.DataFrame) -> Iterator[Row]:
@@ -69,10 +67,17 @@ def _documents(frame: pl.DataFrame) -> Iterator[Row]:
             own_bits, loss = (ratio(one, of_loss.sizes, trained=True) for one in (owns, losses))
             assert own_bits is not None
             assert loss is not None
-            values = own_bits.difference, own_bits.difference + loss.difference, loss.difference
-            reason = None if loss.error < inf else ONE_DOCUMENT
-            head = (*of_loss.key, kind, "", BITS, variant)
-            yield *head, *values, *loss.ends(), loss.units, loss.units, len(losses), reason
+            low, high = loss.ends()
+            row = _head((*of_loss.key, kind, "", BITS), variant)
+            row |= {"own": own_bits.difference, "other": own_bits.difference + loss.difference}
+            row |= {"loss": loss.difference, "low": low, "high": high}
+            row |= {"texts": loss.units, "clusters": loss.units, "seeds": len(losses)}
+            yield row | {"reason": None if loss.error < inf else ONE_DOCUMENT}
+
+
+def _head(key: tuple[Any, ...], variant: object) -> Row:
+    """Return the columns that identify a loss."""
+    return dict(zip(KEY, key, strict=True)) | {"variant": variant}
 
 
 def _lost_bits(documents: pl.DataFrame) -> pl.DataFrame:
@@ -91,14 +96,15 @@ def _questions(frame: pl.DataFrame) -> Iterator[Row]:
                     for name, task in [("", None), *((name, number) for number, name in enumerate(group.tasks))]:
                         loss, own = group.mean(losses, task), of_own.mean(owns, task)
                         lacking = group.lacking(losses) if task is None else None
-                        head = (*group.key, kind, name, measure.name, variant)
+                        row = _head((*group.key, kind, name, measure.name), variant)
                         if loss is None or own is None or lacking:
-                            yield *head, *[None] * 7, len(losses), lacking or NO_CHANGE
+                            yield row | {"seeds": len(losses), "reason": lacking or NO_CHANGE}
                             continue
                         sign = -1 if measure.name == "accuracy" else 1
-                        ends = loss.estimate.ends()
-                        values = own.mean, own.mean + sign * loss.mean, loss.mean
-                        yield *head, *values, *ends, loss.questions, loss.clusters, loss.seeds, loss.reason
+                        low, high = loss.estimate.ends()
+                        row |= {"own": own.mean, "other": own.mean + sign * loss.mean}
+                        row |= {"loss": loss.mean, "low": low, "high": high, "texts": loss.questions}
+                        yield row | {"clusters": loss.clusters, "seeds": loss.seeds, "reason": loss.reason}
 
 
 def _lost_answers(questions: pl.DataFrame) -> pl.DataFrame:
