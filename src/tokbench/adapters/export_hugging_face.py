@@ -59,6 +59,29 @@ PROBES = (
     ),
 )
 """Texts on which engines may differ: whitespace, cases, marks, numbers, scripts, and signs of every kind in context."""
+REJECTED = "not exported: "
+"""Beginning of the record if there is no such file."""
+BY_WORDPIECE = ("greedy", "longest_prefix")
+"""Segmentations that Hugging Face's WordPiece model implements."""
+BY_BPE = ("merge", "whole_or_merge", "ranked")
+"""Segmentations that its BPE model implements."""
+BY_UNIGRAM = ("likelihood", "likeliest_shortest_path")
+"""Segmentations that its Unigram model implements."""
+PER_TOKEN = 2.0**19
+"""Nats that each token costs in addition where the fewest tokens are wanted, more than all scores of a pre-token. Sums
+of such scores in units of 1/512 nat are exact in double precision."""
+UNBOUNDED = 10**9
+"""Longest word in characters for Hugging Face's WordPiece model; longer ones than its default, 100, would be
+unknown."""
+LONGEST_WORD = 2000
+"""Longest pre-token in bytes for its WordPiece model, whose time grows with the cube of the length."""
+EDITIONS = {"14.0": 0x61D, "15.0": 0xCF3, "15.1": 0x2FFC, "16.0": 0x1C89, "17.0": 0x88F, "18.0": 0x558}
+"""Versions of Unicode, each with a character that it added."""
+PLANES = (0, 1, 2, 3)
+"""Planes of which all code points are compared."""
+TAGS = range(0xE0000, 0xE1000)
+ENDS = (0, 1, 0x7FFF, 0xFFFD, 0xFFFE, 0xFFFF)
+"""Code points of the other planes that are compared."""
 
 
 def splits_of(scheme: Pretokenization) -> "list[Split] | str":
@@ -105,37 +128,12 @@ def _running(counts: PretokenCounts | None) -> Iterator[str]:
         yield b"".join(together).decode("utf-8", "ignore")
 
 
-REJECTED = "not exported: "
-"""Beginning of the record if there is no such file."""
-
-
 def joins_pretokens(tokenizer: Tokenizer) -> str:
     """Return the reason that no other library has a tokenizer whose tokens span pre-tokens."""
     return (
         f"segmentation '{tokenizer.segmentation}' joins adjacent pre-tokens that are one token each, "
         "and other libraries segment every pre-token independently"
     )
-
-
-BY_WORDPIECE = ("greedy", "longest_prefix")
-"""Segmentations that Hugging Face's WordPiece model implements."""
-
-BY_BPE = ("merge", "whole_or_merge", "ranked")
-"""Segmentations that its BPE model implements."""
-
-BY_UNIGRAM = ("likelihood", "likeliest_shortest_path")
-"""Segmentations that its Unigram model implements."""
-
-PER_TOKEN = 2.0**19
-"""Nats that each token costs in addition where the fewest tokens are wanted, more than all scores of a pre-token. Sums
-of such scores in units of 1/512 nat are exact in double precision."""
-
-UNBOUNDED = 10**9
-"""Longest word in characters for Hugging Face's WordPiece model; longer ones than its default, 100, would be
-unknown."""
-
-LONGEST_WORD = 2000
-"""Longest pre-token in bytes for its WordPiece model, whose time grows with the cube of the length."""
 
 
 def to_hugging_face(tokenizer: Tokenizer) -> "tokenizers.Tokenizer | None":
@@ -262,15 +260,6 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, mo
 
 def _ids(converted: "tokenizers.Tokenizer", texts: list[str]) -> list[list[int]]:
     return [encoding.ids for encoding in converted.encode_batch_fast(texts, add_special_tokens=False)]
-
-
-EDITIONS = {"14.0": 0x61D, "15.0": 0xCF3, "15.1": 0x2FFC, "16.0": 0x1C89, "17.0": 0x88F, "18.0": 0x558}
-"""Versions of Unicode, each with a character that it added."""
-PLANES = (0, 1, 2, 3)
-"""Planes of which all code points are compared."""
-TAGS = range(0xE0000, 0xE1000)
-ENDS = (0, 1, 0x7FFF, 0xFFFD, 0xFFFE, 0xFFFF)
-"""Code points of the other planes that are compared."""
 
 
 @dataclass(frozen=True)

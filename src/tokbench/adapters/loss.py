@@ -17,6 +17,8 @@ from tokbench.tokenizer.roundtrip import bytes_lost, common_bytes, readable
 
 SHOWN = 40
 """Bytes shown of the first difference."""
+AGREEMENT_SHOWN = 24
+"""Characters shown around a difference."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +137,6 @@ def _shown(text: bytes, decoded: bytes) -> str:
         shortened(one[place : place + SHOWN].decode("utf-8", "replace"), SHOWN) or "nothing" for one in (text, decoded)
     ]
     return f"byte {place:,}: '{told[0]}' became '{told[1]}'"
-
-
-AGREEMENT_SHOWN = 24
-"""Characters shown around a difference."""
 
 
 @dataclass(frozen=True)

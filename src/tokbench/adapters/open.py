@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 ADDED = ("words", "text", "tokens")
 SPECIAL = "Special token and id, for tiktoken rank files; may be repeated."
+Sizes = Sequence[tuple[int, int]]
+"""Pairs of vocabulary sizes of a and b to compare."""
+PATHS = ("/", "./", "../")
+"""Beginnings of an argument that is a path if an experiment is also given."""
+SAY_THEIR_PATTERN = ("tokenizer_json", "tekken", "sentencepiece", "wordpiece")
+"""Forms whose files contain a pattern: of several tokenizers, ``--pattern`` applies to the others."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +129,6 @@ def special_tokens(given: tuple[str, ...] | None) -> dict[str, int] | None:
             why = f"'{shortened(name)}' has the ids {known} and {value}" if name else "it has no name"
             raise TokbenchError(f"--special {shortened(one)}: {why}; pass NAME=ID, each name once")
     return found or None
-
-
-Sizes = Sequence[tuple[int, int]]
-"""Pairs of vocabulary sizes of a and b to compare."""
-PATHS = ("/", "./", "../")
-"""Beginnings of an argument that is a path if an experiment is also given."""
 
 
 @dataclass(frozen=True)
@@ -339,8 +339,6 @@ def size_label(size_a: int, size_b: int) -> str:
     return f"{size_a:,}" if size_a == size_b else f"{size_a:,} against {size_b:,}"
 
 
-SAY_THEIR_PATTERN = ("tokenizer_json", "tekken", "sentencepiece", "wordpiece")
-"""Forms whose files contain a pattern: of several tokenizers, ``--pattern`` applies to the others."""
 AS_IT_IS = ImportOptions()
 
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
 
+FORMS = ("tokenizer_json", "tiktoken", "sentencepiece", "tokens")
+
 
 class BuildCommand(click.Command):
     """Command that gives advice if a method's option is passed as one of its own."""
@@ -316,9 +318,6 @@ class _Texts:
         if self.files:
             found = read_files(self.files, self.fields)
             yield from (document.text for document in islice(found, self.limit))
-
-
-FORMS = ("tokenizer_json", "tiktoken", "sentencepiece", "tokens")
 
 
 @command("export", "write a tokenizer for another library", group="extras", place=20)

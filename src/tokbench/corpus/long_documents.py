@@ -23,6 +23,13 @@ LINE_END = re.compile(rb"[^\s]\n(?=[A-Za-z\xc2-\xf4])")
 BEGINS = re.compile(rb"[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 CHARACTER = 4
 """Maximum bytes of a UTF-8 character."""
+PART = 1 << 20
+"""Bytes that are read at a time."""
+GOES_ON = None
+"""Marker in place of a language tag: a continuation of the previous document."""
+Text = tuple[str | None, bytes]
+"""A language tag (empty if unknown) and a text; :data:`GOES_ON` marks continuations of a long text."""
+Texts = Iterator[Text]
 
 
 def cut_of(text: bytes | bytearray, longest: int) -> int:
@@ -125,15 +132,6 @@ class Joined(io.RawIOBase):
         into[:size] = self._left[:size]
         self._left = self._left[size:]
         return size
-
-
-PART = 1 << 20
-"""Bytes that are read at a time."""
-GOES_ON = None
-"""Marker in place of a language tag: a continuation of the previous document."""
-Text = tuple[str | None, bytes]
-"""A language tag (empty if unknown) and a text; :data:`GOES_ON` marks continuations of a long text."""
-Texts = Iterator[Text]
 
 
 def split_stream(

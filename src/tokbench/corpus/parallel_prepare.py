@@ -34,6 +34,15 @@ RULES = {
 """Cleaning rules in the order in which they are applied."""
 DIGEST = 16
 """Bytes of a digest."""
+FILES: Final = 256
+"""Number of files, one per first byte of a digest."""
+ROW: Final = np.dtype([("high", ">u8"), ("low", ">u8"), ("number", "<i8")])
+"""A digest and the number of its pair."""
+COPIES_OF_SEEN: Final = 4
+"""Copies in memory of each row while duplicates are searched: the row, its index and the buffers of the sort."""
+COUNTS = "counts.json"
+LEAST = WRITING + 50_000_000
+"""Minimum memory in bytes to prepare a parallel corpus, in addition to the process."""
 
 
 def digest(pair: Pair) -> bytes:
@@ -85,14 +94,6 @@ def cleaned(
             yield number, pair
         else:
             counts[rule] += 1
-
-
-FILES: Final = 256
-"""Number of files, one per first byte of a digest."""
-ROW: Final = np.dtype([("high", ">u8"), ("low", ">u8"), ("number", "<i8")])
-"""A digest and the number of its pair."""
-COPIES_OF_SEEN: Final = 4
-"""Copies in memory of each row while duplicates are searched: the row, its index and the buffers of the sort."""
 
 
 def repeated(
@@ -173,11 +174,6 @@ def _again(rows: NDArray[np.void]) -> NDArray[np.int64]:
     high, low = rows["high"][order], rows["low"][order]
     same = (high[1:] == high[:-1]) & (low[1:] == low[:-1])
     return np.asarray(rows["number"][order[1:][same]], np.int64)
-
-
-COUNTS = "counts.json"
-LEAST = WRITING + 50_000_000
-"""Minimum memory in bytes to prepare a parallel corpus, in addition to the process."""
 
 
 def prepare_parallel(

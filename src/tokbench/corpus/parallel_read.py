@@ -25,6 +25,14 @@ REMEDY = "fetch or make the file again"
 CODES = {"bpt", "ept", "it", "ph", "ut"}
 """Elements of a segment that contain markup codes (TMX 1.4b, section 3)."""
 Pair = tuple[bytes, bytes]
+PAIRS_ROWS = 20_000
+"""Maximum pairs in a row group."""
+GROUP_BYTES = 32_000_000
+"""Bytes of text at which a row group ends, more than 20,000 ordinary sentences have."""
+WRITING = 100_000_000
+"""Bytes of memory for writing: text in Python, in Arrow and compressed."""
+WHAT = "a split of a parallel corpus"
+PAIRS_REMEDY = "prepare the parallel corpus again"
 
 
 def read_pairs(source: AnyPairs, languages: tuple[str, str]) -> Iterator[Pair]:
@@ -141,16 +149,6 @@ def side_of(row: Any, field: str, place: str, remedy: str) -> bytes:
     if not isinstance(value, str | None):
         raise TokbenchError(f"{place}: no text under '{field}'; {remedy}, or name another under fields")
     return (value or "").encode("utf-8", "surrogatepass")
-
-
-PAIRS_ROWS = 20_000
-"""Maximum pairs in a row group."""
-GROUP_BYTES = 32_000_000
-"""Bytes of text at which a row group ends, more than 20,000 ordinary sentences have."""
-WRITING = 100_000_000
-"""Bytes of memory for writing: text in Python, in Arrow and compressed."""
-WHAT = "a split of a parallel corpus"
-PAIRS_REMEDY = "prepare the parallel corpus again"
 
 
 class Sentences(NamedTuple):

@@ -21,23 +21,6 @@ from tokbench.io.paths import is_source
 from tokbench.io.text_files import opened
 
 Kind = Literal["tokenizer", "model", "results", "folder", "marked_up", "text"]
-
-
-class Content(NamedTuple):
-    """Content of a file or folder.
-
-    Attributes:
-        kind: ``tokenizer``; ``model``, the folder of a language model; ``results``, that of an experiment; ``folder``,
-            any other; ``marked_up``, text between tags, headers or separators; or ``text``, any other file, such as one
-            of a format of corpora.
-        what: noun phrase for messages, with its article.
-    """
-
-    kind: Kind
-    what: str
-
-
-PLAIN = Content("text", "a text")
 HEAD = 1 << 16
 """Bytes of a file that are read to decide its kind."""
 LARGEST_TOKENIZER = 1 << 28
@@ -110,6 +93,23 @@ FIRST_KEYS = frozenset(
 )
 """Keys of the objects in tokenizer.json and tekken.json, one of which is the first."""
 FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(\w+)"\s*:')
+
+
+class Content(NamedTuple):
+    """Content of a file or folder.
+
+    Attributes:
+        kind: ``tokenizer``; ``model``, the folder of a language model; ``results``, that of an experiment; ``folder``,
+            any other; ``marked_up``, text between tags, headers or separators; or ``text``, any other file, such as one
+            of a format of corpora.
+        what: noun phrase for messages, with its article.
+    """
+
+    kind: Kind
+    what: str
+
+
+PLAIN = Content("text", "a text")
 
 
 def content_of(path: Path | str) -> Content:

@@ -32,20 +32,6 @@ Role = Literal[
 """Role of a maker in a file: the tokenizer, the text that was measured or trained on, or the model."""
 Makers = Mapping[str, str]
 """Digests by role."""
-
-
-class Maker(NamedTuple):
-    """A maker that is at hand.
-
-    Attributes:
-        digest: its digest.
-        place: its file or folder, for messages.
-    """
-
-    digest: str
-    place: Path | str
-
-
 MADE_FROM = "made_from"
 """Key of the makers in a JSON object."""
 METADATA = b"tokbench.made_from"
@@ -59,6 +45,18 @@ NUMBERS = b"tokbench.byte_numbers"
 PIECE = 1 << 16
 """Bytes of a text that are counted at a time."""
 Item = TypeVar("Item")
+
+
+class Maker(NamedTuple):
+    """A maker that is at hand.
+
+    Attributes:
+        digest: its digest.
+        place: its file or folder, for messages.
+    """
+
+    digest: str
+    place: Path | str
 
 
 def digest_of(content: Mapping[str, Any]) -> str:

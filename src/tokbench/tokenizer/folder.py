@@ -25,6 +25,10 @@ ADAPTED = "adapted"
 """File of the library of a tokenizer that uses one, and the beginning of its format in ``tokbench.json``."""
 AGAIN = "build the tokenizer again"
 LONGEST_NAME = 200
+Checks = Mapping[str, tuple[Callable[[Any], bool], str]]
+EXPORTED = "tokenizer.json"
+OF_TRANSFORMERS = ("added_tokens.json", "special_tokens_map.json")
+"""Files that ``save_pretrained`` adds to ours. Both contain ids or names of the saved tokenizer."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,6 @@ def _named(value: Any) -> bool:
     return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
-Checks = Mapping[str, tuple[Callable[[Any], bool], str]]
 CHECKS: Checks = {
     "format": (lambda value: value in (1, 2) and type(value) is int, "Input should be 1 or 2"),
     "name": (lambda value: isinstance(value, str), "Input should be a valid string"),
@@ -199,11 +202,6 @@ def read_settings(folder: Path) -> Settings:
     if values.get("format") not in (1, 2):
         raise TokbenchError(f"{file}: format {values.get('format')!a:.60} is neither 1 nor 2; {AGAIN}")
     return _settings(values, file)
-
-
-EXPORTED = "tokenizer.json"
-OF_TRANSFORMERS = ("added_tokens.json", "special_tokens_map.json")
-"""Files that ``save_pretrained`` adds to ours. Both contain ids or names of the saved tokenizer."""
 
 
 def stale_files(before: Path, configuration: bool) -> list[str]:

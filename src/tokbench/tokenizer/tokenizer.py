@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 MEASURE = "measure it on documents, with 'tokbench measure --documents' or 'tokbench compare'"
 PARTS = 64
 """Number of parts into which unique pre-tokens are split for threads. The result does not depend on it."""
+OTHER_FORMATS: "dict[str, type[Tokenizer]]" = {}
+"""Classes of tokenizers whose folders have another format, by the format; each class adds itself."""
 
 
 class Tokenizer:
@@ -514,7 +516,3 @@ class Tokenizer:
             origin=settings.origin,
             normalization=settings.normalization,
         )
-
-
-OTHER_FORMATS: "dict[str, type[Tokenizer]]" = {}
-"""Classes of tokenizers whose folders have another format, by the format; each class adds itself."""

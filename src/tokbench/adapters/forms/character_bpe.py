@@ -23,6 +23,7 @@ BLANK = "\u2581"
 CUTS = (r"\n| *[^ \n]+| +", r"\n+| *[^ \n]+| +", r" *[^ ]+| +")
 """Patterns whose borders follow from the two characters around them, those with the shortest pieces first."""
 NORMALIZERS = "it normalises texts ({})"
+Part = TypeVar("Part", str, bytes)
 
 
 class CharacterTokens:
@@ -100,9 +101,6 @@ def reject_marks(model: Mapping[str, Any]) -> None:
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
             raise NotNativeError(f"its tokens have a {key}")
-
-
-Part = TypeVar("Part", str, bytes)
 
 
 def reachable(merges: Iterable[tuple[Part, Part]], alphabet: Iterable[Part]) -> set[Part]:

@@ -27,19 +27,6 @@ ESCAPES = str.maketrans(
     {"\r": r"\r", "\n": r"\n"} | {code: rf"\u{code:04x}" for code in (0x3040, 0x309F, 0x30A0, 0x30FF)}
 )
 """Escapes for characters that patterns contain literally, as in DeepSeek's file, or as escapes."""
-
-
-def pattern_of(scheme: Pretokenization) -> str | None:
-    """Return the regular expression of a scheme; None if each text is one pre-token.
-
-    Raises:
-        TokbenchError: the scheme is not equivalent to one regular expression.
-    """
-    if scheme.splits is None or len(scheme.splits) > 1:
-        raise TokbenchError(f"pre-tokenization '{scheme.label}' is not equivalent to one regular expression")
-    return scheme.splits[0] if scheme.splits else None
-
-
 ALSO = {
     "r50k": "gpt2",
     "p50k": "gpt2",
@@ -58,6 +45,17 @@ ALSO = {
 """Encodings and models whose pre-tokenization is a scheme of another name."""
 SIGNS = frozenset("\\[](){}|+*?^$. ")
 """Characters that occur in regular expressions, not in names."""
+
+
+def pattern_of(scheme: Pretokenization) -> str | None:
+    """Return the regular expression of a scheme; None if each text is one pre-token.
+
+    Raises:
+        TokbenchError: the scheme is not equivalent to one regular expression.
+    """
+    if scheme.splits is None or len(scheme.splits) > 1:
+        raise TokbenchError(f"pre-tokenization '{scheme.label}' is not equivalent to one regular expression")
+    return scheme.splits[0] if scheme.splits else None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,10 @@ from tokbench.pretokenization.patterns.dialects import FANCY_REGEX, NotNativeErr
 from tokbench.tokenizer.rank_lines import NOT_UTF8
 from tokbench.vocabulary import Vocabulary
 
+RANKS = "tokenizer.tiktoken"
+SETTINGS = "tiktoken.json"
+AGAIN = "export the tokenizer again, or name both the pattern and the special tokens"
+
 
 def native_ranks(
     ranks: Mapping[bytes, int], pattern: Pattern, special: Mapping[int, bytes], segmentation: str | None, shift: int = 0
@@ -48,11 +52,6 @@ def native_ranks(
             f"its pattern may leave out characters, which tiktoken drops (U+{ord(outside):04X}, for one)"
         )
     return NativeTokenizer(vocabulary, setting, "ranked", translation.sets)
-
-
-RANKS = "tokenizer.tiktoken"
-SETTINGS = "tiktoken.json"
-AGAIN = "export the tokenizer again, or name both the pattern and the special tokens"
 
 
 @dataclass(frozen=True)

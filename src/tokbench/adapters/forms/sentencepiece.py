@@ -25,6 +25,11 @@ from tokbench.tokenizer.libraries.charsmaps import check_charsmap
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 MODELS = {1: "unigram", 2: "BPE", 3: "words", 4: "characters"}
+NORMALISED = {
+    "metaspace": "U+2581 in a text becomes a space, as in its library",
+    "space": "a space is added before every text, and removed by decoding",
+}
+"""Notes on steps of normalization."""
 
 
 def model_class(place: str) -> Any:
@@ -108,13 +113,6 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         ids=max([limit - 1, *special]) + 1,
         notes=[*sentences, *notes],
     )
-
-
-NORMALISED = {
-    "metaspace": "U+2581 in a text becomes a space, as in its library",
-    "space": "a space is added before every text, and removed by decoding",
-}
-"""Notes on steps of normalization."""
 
 
 def native_model(

@@ -38,6 +38,9 @@ OWN = ("tokens.vocab", "adapted")
 """Files of which every folder written by Tokbench has one."""
 ORIGINAL = "original"
 """Subfolder of the files in their maker's format; the settings are in the folder above."""
+BY_NAME = {"tokenizer.json": "tokenizer_json", "tekken.json": "tekken", "merges.txt": "merges", "vocab.bpe": "merges"}
+"""Forms of files whose content is not known; their parsers name the mistake."""
+RANKS = "tiktoken"
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
@@ -133,11 +136,6 @@ def _check_complete(folder: Path) -> None:
             f"{folder}: {SETTINGS} is missing next to {own}, a file of a tokenizer that Tokbench saved; restore it, or "
             "name another file in the folder"
         )
-
-
-BY_NAME = {"tokenizer.json": "tokenizer_json", "tekken.json": "tekken", "merges.txt": "merges", "vocab.bpe": "merges"}
-"""Forms of files whose content is not known; their parsers name the mistake."""
-RANKS = "tiktoken"
 
 
 def form_in_folder(file: Path) -> str | None:

@@ -18,6 +18,9 @@ from tokbench.errors import TokbenchError
 from tokbench.io.json import read_json
 from tokbench.models.pretraining.options import ModelOptions
 
+PACKING = "packing.json"
+"""File that describes a folder of packed sequences. It contains no times, so equal text gives equal files."""
+
 
 def flops_per_token(options: ModelOptions, vocabulary: int) -> float:
     """Return floating-point operations of training per token.
@@ -34,10 +37,6 @@ def flops_per_token(options: ModelOptions, vocabulary: int) -> float:
     layers = options.n_layers * options.layer_weights
     softmax = options.vocabulary_rows(vocabulary) * options.d_model
     return 6.0 * (layers + softmax) + 12.0 * options.n_layers * options.d_model * options.max_seq_len
-
-
-PACKING = "packing.json"
-"""File that describes a folder of packed sequences. It contains no times, so equal text gives equal files."""
 
 
 @dataclass(frozen=True, slots=True)
