@@ -77,6 +77,15 @@ def test_frames_that_differ_from_the_declaration_are_rejected(frame: Any, fault:
     assert not (tmp_path / "statistics").exists()
 
 
+def test_rows_by_name_need_declared_columns_and_lack_values_as_null() -> None:
+    table = made(RIGHT)
+    rows = [{"share": 1, "model": "a"}, {"size": 2, "model": "b"}]
+    assert table.frame(rows).rows() == [("a", None, 1.0), ("b", 2, None)]
+    assert table.frame([]).schema == table.schema
+    with pytest.raises(TokbenchError, match=r"table small: .*'shares'"):
+        table.frame([{"shares": 0.5}])
+
+
 def test_a_table_is_written_twice(tmp_path: Path) -> None:
     write_tables(make_tables([made(RIGHT)], None), tmp_path / "statistics", "statistics")
     assert pl.read_parquet(tmp_path / "statistics" / "small.parquet").equals(RIGHT)

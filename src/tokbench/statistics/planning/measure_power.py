@@ -28,7 +28,7 @@ from tokbench.statistics.significance.wilcoxon import DECIMALS
 from tokbench.tabulation.columns import MODEL, QUESTIONS, REASON, SIZE, SOURCE_CORPUS, SUITE
 from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 
-Row = tuple[Any, ...]
+Row = dict[str, Any]
 KEY = ("source_corpus", "model", "suite", "size", "task")
 MOST_QUESTIONS = 1_000_000
 """Largest number of clusters of questions in the search."""
@@ -61,11 +61,13 @@ def measure_power(task_measure_comparisons: pl.DataFrame) -> pl.DataFrame:
             against = _against(frame, frames.get(ACCURACY.name), SIGN[name])
             tested = frame.filter(pl.col("verdict") != NOT_TESTED)["verdict"]
             significant = int(tested.is_in([BETTER, WORSE]).sum()) if len(tested) else None
-            counts = (len(frame), significant, pooled.seeds, pooled.questions, pooled.clusters)
-            ratios = (_over(pooled, pooled.seed_error), _over(pooled, pooled.question_error), pooled.ratio)
-            row = (*key, name, *counts, pooled.difference, pooled.error, *ratios, rank, *against)
-            rows.append((*row, *(_needed(pooled) if pooled.seeds > 1 else _needed_of_one_seed(pooled))))
-    return pl.DataFrame(rows, schema=MEASURE_POWER.schema, orient="row")
+            row = dict(zip(KEY, key, strict=True)) | {"measure": name, "pairs": len(frame), "significant": significant}
+            row |= {"seeds": pooled.seeds, "questions": pooled.questions, "clusters": pooled.clusters}
+            row |= {"difference": pooled.difference, "error": pooled.error, "signal_to_noise": pooled.ratio}
+            row |= {"over_seeds": _over(pooled, pooled.seed_error), "rank": rank}
+            row |= {"over_questions": _over(pooled, pooled.question_error)} | against
+            rows.append(row | (_needed(pooled) if pooled.seeds > 1 else _needed_of_one_seed(pooled)))
+    return MEASURE_POWER.frame(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +124,9 @@ def _over(pooled: Pool, error: float) -> float | None:
 def _against(frame: pl.DataFrame, accuracy: pl.DataFrame | None, sign: int) -> Row:
     """Return the number of pairs that are ordered as by accuracy, and of those that are separated further."""
     if accuracy is None or frame["measure"][0] == ACCURACY.name:
-        return None, None
+        return {}
     ours, theirs = (one["difference"] / one["error"] for one in (frame, accuracy))
-    return int((sign * ours * theirs > 0).sum()), int((ours.abs() > theirs.abs()).sum())
+    return {"agreed": int((sign * ours * theirs > 0).sum()), "further": int((ours.abs() > theirs.abs()).sum())}
 
 
 def _needed(pooled: Pool) -> Row:
@@ -145,7 +147,8 @@ def _needed(pooled: Pool) -> Row:
     reasons = [f"more than {MOST:,} seeds"] * (enough is None)
     reasons += ["no number of questions: seeds alone hide the difference"] * (needed is None)
     many = None if needed is None else ceil(needed * pooled.questions / clusters)
-    return error * detectable(degrees), enough, many, "; ".join(reasons) or None
+    row = {"detectable": error * detectable(degrees), "seeds_needed": enough, "questions_needed": many}
+    return row | {"reason": "; ".join(reasons) or None}
 
 
 def _plan(clusters: int, deviation: float, question_error: float) -> Pilot:
@@ -162,7 +165,8 @@ def _needed_of_one_seed(pooled: Pool) -> Row:
 
     needed = fewest_that(detects, MOST_QUESTIONS)
     many = None if needed is None else ceil(needed * pooled.questions / pooled.clusters)
-    return pooled.error * detectable(pooled.clusters - 1.0), None, many, ONE_TRAINING
+    row = {"detectable": pooled.error * detectable(pooled.clusters - 1.0), "questions_needed": many}
+    return row | {"reason": ONE_TRAINING}
 
 
 MEASURE_POWER = TidyTable(
