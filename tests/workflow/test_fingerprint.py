@@ -344,10 +344,10 @@ SPELLED_OUT = re.compile(
 )
 """Options: a recipe has their values in full."""
 WITHOUT_EFFECT = {
-    *("COPIES", "LEAST", "on_gpu"),
+    *("LEAST", "on_gpu", "check_evaluation"),
     *("is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
     *("note_untagged", "told", "unpinned_line", "pluralise", "keyed", "line_of_left_out"),
-    *("options_with_recipes", "check_scores", "require_tokenizer", "makers_of", "is_divisible", "files_in"),
+    *("options_with_recipes", "require_tokenizer", "makers_of", "is_divisible", "files_in"),
 }
 """What bounds memory, rejects a command or names the makers of its output, and what is only printed, such as keys of
 measurements on a terminal."""
@@ -361,7 +361,6 @@ NOT_CHOSEN = {
     },
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
     "score_bytes": {"tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score_dataset"},
-    "draw_bytes": {"tokbench.models.byte_lm.ngram:load"},
     "split_corpus": {"tokbench.corpus.documents:lines_of", "tokbench.corpus.documents:read_findings"},
     "prepare": {
         "tokbench.corpus.prepare:link_shards",

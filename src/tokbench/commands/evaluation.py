@@ -1,6 +1,5 @@
 """Commands for evaluation tasks and the evaluation of language models."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -8,44 +7,9 @@ import click
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import SHARD
 from tokbench.commands.outputs import OutputFolder, keys, output_file
-from tokbench.commands.parameters import VocabularySize, Whole, log_to_stderr, memory_option, on_gpu
+from tokbench.commands.parameters import VocabularySize, Whole, log_to_stderr, memory_option
 from tokbench.errors import TokbenchError
-from tokbench.io.json import read_json
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_VOCABULARY
-from tokbench.runtime.memory_limit import require
-
-ROWS = ("vocab_size",)
-WIDTHS = ("d_model", "hidden_size", "n_embd")
-WINDOWS = ("max_seq_len", "max_position_embeddings", "n_positions")
-"""Keys of Hugging Face configurations for vocabulary size, width and context length, MPT's first."""
-
-
-def check_evaluation(model: Path, shards: Sequence[str], sequences: int, device: str, megabytes: int) -> None:
-    """Raise an error if the model and its test documents need more memory than allowed.
-
-    A model whose configuration lacks a size is not checked.
-
-    Args:
-        model: folder of a Hugging Face model.
-        shards: files of a corpus.
-        sequences: number of sequences that are scored at a time.
-        device: device of the evaluation, as in a recipe.
-        megabytes: memory limit in MB (10^6 bytes).
-
-    Raises:
-        TokbenchError: more is needed; the message says how much.
-    """
-    from tokbench.models.memory import documents_memory, scoring_memory
-
-    if not (model / "config.json").is_file():
-        return
-    config = read_json(model / "config.json", "pretrain the model again")
-    sizes = [next((config[key] for key in keys if type(config.get(key)) is int), 0) for keys in (ROWS, WIDTHS, WINDOWS)]
-    rows, width, window = sizes
-    if all(sizes):
-        weights = sum(file.stat().st_size for file in model.glob("*.safetensors"))
-        need = scoring_memory(weights, rows, width, sequences * window, on_gpu=on_gpu(device))
-        require("this evaluation", need + documents_memory(shards), megabytes, "lower --batch-size")
 
 
 @command("make_tasks", "make offline tasks from the evaluation split", group="stages", place=280)
@@ -158,6 +122,8 @@ def evaluate_command(
 
     log_to_stderr()
     if megabytes is not None:
+        from tokbench.models.evaluation_memory import check_evaluation
+
         check_evaluation(Path(model), shards, batch_size, device, megabytes)
     from tokbench.evaluation.evaluate import evaluate
 
@@ -223,6 +189,8 @@ def score_tokens_command(
 
     log_to_stderr()
     if megabytes is not None:
+        from tokbench.models.evaluation_memory import check_evaluation
+
         check_evaluation(Path(model), shards, batch_size, device, megabytes)
     score_tokens(
         model,

@@ -1,6 +1,5 @@
 """Commands that pack text, pretrain language models, and train and apply byte-level ones."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -221,8 +220,7 @@ def pretrain_command(
     options = validated(options.recipe() | {"resources": resources}, type(options), "--recipe")
     standing = checkpoints or f"{output}.checkpoints"
     if megabytes is not None:
-        from tokbench.commands.parameters import on_gpu
-        from tokbench.models.memory import lm_starting_memory
+        from tokbench.models.memory import lm_starting_memory, on_gpu
         from tokbench.models.pretraining.phases import read_phases
         from tokbench.runtime.memory_limit import require
 
@@ -354,45 +352,20 @@ def draw_bytes_command(
     """Draw surprisal and entropy of each byte of sentences by a byte language model, with the spans of ByteSpan's three
     constraints. The threshold is a percentile of SCORES. Writes a figure for each sentence, and bytes.csv.
     """
-    from tokbench.candidates.scored_text import check_scores, read_scores
-    from tokbench.commands.parameters import check_memory
     from tokbench.commands.recipes import byte_lm_recipe
-    from tokbench.construction.bytespan import percentile as percentile_of
     from tokbench.io.atomic import atomic_folder
-    from tokbench.io.identity import Maker, model_digest
-    from tokbench.io.tables import write_csv
-    from tokbench.models.byte_lm.options import ByteNgramOptions
-    from tokbench.models.memory import byte_lm_scoring_memory, ngram_memory
-    from tokbench.report.figures.signals import byte_signals, byte_table, draw
-    from tokbench.report.figures.style import COLUMN, FULL, save
+    from tokbench.models.byte_sentences import score_sentences
+    from tokbench.report.figures.signals import byte_signals, read_threshold, write_signals
 
     options, scheme = byte_lm_recipe(recipe), chosen_scheme(pretokenization)
     encoded = [text.encode() for text in texts]
     if not all(encoded):
         raise TokbenchError("--text: an empty sentence; pass one with a byte or more")
-    check_scores(scores, Maker(model_digest(Path(model)), model))
-    threshold = percentile_of(
-        [partial(part.signals, signal) for part in read_scores(scores, scheme.text).parts()], percentile
-    )
-    if isinstance(options, ByteNgramOptions):
-        from tokbench.models.byte_lm import ngram
-
-        check_memory(megabytes, ngram_memory(Path(model)))
-        counted = ngram.load(Path(model))
-        found = [counted.score(text) for text in encoded]
-    else:
-        from tokbench.models.byte_lm.model import on_gpu
-        from tokbench.models.byte_lm.score import score_texts
-
-        check_memory(megabytes, int(byte_lm_scoring_memory(options, on_gpu(options.device))))
-        found = score_texts(encoded, Path(model), options)
+    threshold = read_threshold(scores, Path(model), scheme.text, signal, percentile)
+    scored = score_sentences(encoded, Path(model), options, megabytes=megabytes)
     sentences = [
-        byte_signals(text, one, scheme.boundaries(text), signal, threshold)
-        for text, one in zip(encoded, found, strict=True)
+        byte_signals(text, values, scheme.boundaries(text), signal, threshold)
+        for text, values in zip(encoded, scored, strict=True)
     ]
     with atomic_folder(output, "figures") as folder:
-        write_csv(byte_table(sentences), folder / "bytes.csv")
-        for number, (text, one) in enumerate(zip(texts, sentences, strict=True), 1):
-            caption = f"{signal.capitalize()} of each byte of “{text}”, and the spans of three constraints."
-            for width, end in ((FULL, ""), (COLUMN, "-column")):
-                save(draw(one, width=width), folder / f"bytes-{number}{end}", caption)
+        write_signals(sentences, folder)

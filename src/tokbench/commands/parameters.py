@@ -1,6 +1,6 @@
 """Options common to several commands: numbers, memory, names of methods, text files, pre-tokenizer, packing.
 
-Also colours (no-color.org, force-color.org), log lines, and the choice between CPU and GPU.
+Also colours (no-color.org, force-color.org) and log lines.
 """
 
 import logging
@@ -309,15 +309,3 @@ def log_to_stderr() -> None:
     """Write Tokbench's log messages (INFO) and other libraries' warnings to standard error."""
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
     logging.getLogger("tokbench").setLevel(logging.INFO)
-
-
-def on_gpu(device: str) -> bool:
-    """Return whether a device name in a recipe or an option is a GPU; ``auto`` is one if a GPU is available.
-
-    A GPU that is requested but not available counts as one: the computation reports the error.
-    """
-    if device != "auto":
-        return device != "cpu"
-    import torch
-
-    return torch.cuda.is_available()

@@ -49,8 +49,7 @@ def train_translation_command(
     options = recipe_options(recipe, TranslationOptions, PRESETS)
     tokenizers = Path(source_tokenizer), Path(target_tokenizer or source_tokenizer)
     if megabytes is not None:
-        from tokbench.commands.parameters import on_gpu
-        from tokbench.models.memory import pairs_memory, translation_training_memory
+        from tokbench.models.memory import on_gpu, pairs_memory, translation_training_memory
         from tokbench.runtime.memory_limit import require
         from tokbench.tokenizer import Tokenizer
 
@@ -91,8 +90,7 @@ def translate_command(
     log_to_stderr()
     options = recipe_options(recipe, TranslationOptions, PRESETS)
     if megabytes is not None:
-        from tokbench.commands.parameters import on_gpu
-        from tokbench.models.memory import pairs_memory, translation_search_memory
+        from tokbench.models.memory import on_gpu, pairs_memory, translation_search_memory
         from tokbench.runtime.memory_limit import require
 
         need = translation_search_memory(options, Path(model), on_gpu=on_gpu(options.device)) + pairs_memory(

@@ -303,3 +303,15 @@ def documents_memory(shards: Iterable[Path | str]) -> int:
             groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
             held += DOCUMENT * file.metadata.num_rows + sum(group.total_byte_size for group in groups)
     return held
+
+
+def on_gpu(device: str) -> bool:
+    """Return whether a device name in a recipe or an option is a GPU; ``auto`` is one if a GPU is available.
+
+    A GPU that is requested but not available counts as one: the computation reports the error.
+    """
+    if device != "auto":
+        return device != "cpu"
+    import torch
+
+    return torch.cuda.is_available()

@@ -127,17 +127,12 @@ class ByteLms:
 
     def drawing_code(self, wildcards: Any) -> str:
         """Return the fingerprint of the code that draws the bytes of sentences."""
-        counted, neural = "tokbench.models.byte_lm.ngram:load", "tokbench.models.byte_lm.score:score_texts"
         return fingerprint(
-            "tokbench.candidates.scored_text:read_scores",
-            "tokbench.construction.bytespan:percentile",
+            "tokbench.models.byte_sentences:score_sentences",
+            "tokbench.report.figures.signals:read_threshold",
             "tokbench.report.figures.signals:byte_signals",
-            "tokbench.report.figures.signals:byte_table",
-            "tokbench.report.figures.signals:draw",
-            "tokbench.report.figures.style:save",
-            "tokbench.report.figures.style:COLUMN",
+            "tokbench.report.figures.signals:write_signals",
             "tokbench.pretokenization:pretokenization_of",
-            counted if isinstance(self._options(wildcards), ByteNgramOptions) else neural,
         )
 
     @property

@@ -6,6 +6,8 @@ lines are starts of pre-tokens.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,9 +17,24 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from tokbench.candidates import SignalName
+from tokbench.candidates.scored_text import check_scores, read_scores
+from tokbench.construction.bytespan import percentile
 from tokbench.examples.cut import visible
+from tokbench.io.identity import Maker, model_digest
+from tokbench.io.tables import write_csv
 from tokbench.kernels.bytespan import find_spans
-from tokbench.report.figures.style import FULL, GREY, INK, RULE, fix_layout, house_style, new_figure, styles
+from tokbench.report.figures.style import (
+    COLUMN,
+    FULL,
+    GREY,
+    INK,
+    RULE,
+    fix_layout,
+    house_style,
+    new_figure,
+    save,
+    styles,
+)
 
 CONSTRAINTS = ("global", "monotonic", "combined")
 """Low bytes, bytes whose signal falls, and both, from top to bottom."""
@@ -50,6 +67,23 @@ class ByteSignals:
     spans: dict[str, tuple[tuple[int, int], ...]]
 
 
+def read_threshold(scores: Sequence[Path | str], model: Path, scheme: str, signal: SignalName, percent: float) -> float:
+    """Return a percentile of a signal over byte scores, in nats.
+
+    Args:
+        scores: shards of byte scores.
+        model: folder of the model that gave the scores.
+        scheme: pre-tokenization.
+        signal: ``surprisal`` or ``entropy``.
+        percent: 0 to 100.
+
+    Raises:
+        TokbenchError: a shard is unreadable, or its scores are of another model.
+    """
+    check_scores(scores, Maker(model_digest(model), model))
+    return percentile([partial(part.signals, signal) for part in read_scores(scores, scheme).parts()], percent)
+
+
 def byte_signals(
     text: bytes,
     scores: tuple[NDArray[np.float32], NDArray[np.float32]],
@@ -74,6 +108,16 @@ def byte_signals(
     }
     spans = {name: tuple((start, end) for start, end, _ in one.tolist()) for name, one in found.items()}
     return ByteSignals(text, *scores, tuple(bounds[:-1].tolist()), signal, threshold, spans)
+
+
+def write_signals(sentences: Sequence[ByteSignals], folder: Path) -> None:
+    """Write ``bytes.csv``, and for each sentence, numbered from 1, its figure in two widths."""
+    write_csv(byte_table(sentences), folder / "bytes.csv")
+    for number, sentence in enumerate(sentences, 1):
+        text = sentence.text.decode()
+        caption = f"{sentence.signal.capitalize()} of each byte of “{text}”, and the spans of three constraints."
+        for width, ending in ((FULL, ""), (COLUMN, "-column")):
+            save(draw(sentence, width=width), folder / f"bytes-{number}{ending}", caption)
 
 
 def byte_table(sentences: Sequence[ByteSignals]) -> pl.DataFrame:
