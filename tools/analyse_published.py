@@ -161,7 +161,7 @@ def judged_by_counts(
         frame: the comparisons.
         name: name of their table.
         fewer: variant and size of undersized vocabularies.
-        measured: bits of token n-gram models, which tell how many pairs the family has; None if the table has all.
+        measured: bits of token n-gram models, for the number of pairs of the family; None if the table has all.
     """
     rows = list(frame.with_row_index("place").iter_rows(named=True))
     families: dict[tuple[Any, ...], list[Row]] = {}

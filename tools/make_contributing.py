@@ -101,7 +101,7 @@ def circles() -> dict[str, list[str]]:
 
 
 def _reachable(imported: dict[str, set[str]], start: str) -> set[str]:
-    """Return all that a file or folder imports, and what those import."""
+    """Return all direct and indirect imports of a file or folder."""
     seen: set[str] = set()
     waiting = [start]
     while waiting:

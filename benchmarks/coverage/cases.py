@@ -1,4 +1,4 @@
-"""Cases of the simulation: a row and column of a table, and a function that draws once and says what happened.
+"""Cases of the simulation: a row and column of a table, and a function that draws once and returns the outcome.
 
 A draw returns True if the interval contains the true value (tables of coverage) or if a difference is significant
 (tables of errors and of power). Every interval and test is that of the product's own function.

@@ -28,7 +28,7 @@ DESIGNS = {
 
 
 def answers(rng: Rng, design: str, seeds: int) -> bool:
-    """Draw right and wrong answers of two equal tokenizers; questions of a cluster are alike."""
+    """Draw right and wrong answers of two equal tokenizers; questions of a cluster have similar difficulty."""
     counts, of_cluster = DESIGNS[design]
     values, tasks, clusters = [], [], []
     for task, count in enumerate(counts):

@@ -26,10 +26,10 @@ class Section:
     Attributes:
         name: name of the table in the cases.
         title: heading.
-        text: what was drawn.
+        text: the simulated data.
         rows: headings of the row labels.
         column: heading of the column labels.
-        kind: what the shares are.
+        kind: meaning of the shares.
     """
 
     name: str

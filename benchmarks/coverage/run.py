@@ -22,7 +22,7 @@ def all_cases(times: int) -> list[Case]:
     """Return all cells of the page.
 
     Args:
-        times: number of draws; some tables have twice as many, slow ones fewer.
+        times: number of draws; some tables have twice the number, slow ones fewer.
     """
     return [*core_cases(times), *measure_cases(times), *other_cases(times)]
 

@@ -1,4 +1,4 @@
-"""Trainings of :mod:`benchmarks.gpu.recipes`, and the tables of what was measured."""
+"""Trainings of :mod:`benchmarks.gpu.recipes`, and the tables of their measurements."""
 
 import csv
 import json
@@ -233,7 +233,7 @@ def resumption(output: Path) -> dict[str, Any]:
 def write_tables(
     plan: Sequence[Run], changes: Mapping[str, Mapping[str, object]], machine: Mapping[str, Any], output: Path
 ) -> list[dict[str, Any]]:
-    """Write the tables of what was measured so far, and return the rows."""
+    """Write the tables of all measurements so far, and return the rows."""
     rows = [row_of(run, changes[run.name], machine, output) for run in plan]
     write_csv(output / "recipes.csv", list(COLUMNS), rows)
     points = [

@@ -1,6 +1,6 @@
 """Processes of :mod:`benchmarks.gpu.recipes`: trainings that measure themselves.
 
-Each process writes a JSON file of what it measured. It writes the file again after every batch, so a killed process
+Each process writes a JSON file of its measurements. It writes the file again after every batch, so a killed process
 leaves its results.
 """
 

@@ -24,7 +24,7 @@ from tokbench.kernels import token_ngrams as kernel
 from tokbench.models.pretraining.order import EncodedDocument
 from tokbench.reference import ngram as twin
 from tokbench.statistics.comparisons.ngram_bits import KEY, rank_ngram_bits
-from tokbench.statistics.undersized import given_back
+from tokbench.statistics.undersized import lossless_documents
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 from tokbench.tokenizer.encoder import before
 
@@ -234,7 +234,7 @@ def test_ngram_bits_record_lost_bytes(tmp_path: Path) -> None:
     table = ngram_bits_table([path]).filter(order=2, training_bytes=14)
     assert dict(table.select("language", "bytes_lost").iter_rows()) == {"": 1, "en": 1, "uk": 0}
     lost = comparable().with_columns(bytes_lost=(pl.col("variant") == "b").cast(pl.Int64))
-    assert given_back(lost, KEY).equals(
+    assert lossless_documents(lost, KEY).equals(
         comparable().filter(pl.col("variant") != "b").with_columns(bytes_lost=pl.lit(0, pl.Int64))
     )
 

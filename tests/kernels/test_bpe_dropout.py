@@ -219,7 +219,7 @@ def flat(tokens: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 def test_trie_equals_twin(tokens: list[bytes], data: st.DataObject) -> None:
     included = data.draw(st.none() | st.lists(st.booleans(), min_size=len(tokens), max_size=len(tokens)))
     built = trie.Trie(*flat(tokens), included)
-    ids = segmentation_twin.held(tokens, included)
+    ids = segmentation_twin.lowest_ids(tokens, included)
     assert built.nodes == segmentation_twin.nodes(ids)
     assert built.max_length == max(map(len, ids), default=0)
     for text in [*tokens, data.draw(st.binary(max_size=6)), b"abababab", b"", bytes(range(256))]:
@@ -230,7 +230,7 @@ def test_trie_equals_twin(tokens: list[bytes], data: st.DataObject) -> None:
 @given(TOKENS)
 def test_backwards_spells_tokens_from_their_end(tokens: list[bytes]) -> None:
     built = trie.Trie(*flat(tokens), backwards=True)
-    ids = segmentation_twin.held([token[::-1] for token in tokens])
+    ids = segmentation_twin.lowest_ids([token[::-1] for token in tokens])
     for text in [token[::-1] for token in tokens]:
         assert built.prefixes(text) == segmentation_twin.prefixes(ids, text)
 
@@ -255,7 +255,7 @@ def test_subtrees_grown_apart(alphabet: int, stem: bytes, threads: int | None) -
     included = generator.random(len(tokens)) < 0.9
     share = None if threads is None else parallel_for_with(threads)
     built = trie.Trie(*flat(tokens), included, share=share)
-    ids = segmentation_twin.held(tokens, included.tolist())
+    ids = segmentation_twin.lowest_ids(tokens, included.tolist())
     assert built.nodes == segmentation_twin.nodes(ids)
     assert built.slots < 1.2 * built.nodes + 1024
     assert [built.find(token) for token in tokens] == [ids.get(token, -1) for token in tokens]

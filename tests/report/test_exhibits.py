@@ -18,8 +18,8 @@ from tokbench.report.html import drawings, sections, tables
 from tokbench.report.layout import Drawing, Heading, Section, Table, layout
 from tokbench.report.sections import statistics
 from tokbench.report.sections.downstream import NO_STRADDLING
+from tokbench.report.sections.intrinsic import corpus_values
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
-from tokbench.report.sections.intrinsic import whole_corpus
 from tokbench.report.sections.subjects import by_subject
 from tokbench.report.sections.translation import vocabularies
 from tokbench.report.sentences import summary
@@ -34,7 +34,7 @@ def test_languages_are_averaged_only_when_all_are_there() -> None:
     part = pl.DataFrame(
         [row | {"language": language, "size": size, "value": value} for language, size, value in values]
     )
-    overall, languages = whole_corpus(part)
+    overall, languages = corpus_values(part)
     assert languages == 2
     assert overall["value"].to_list() == [3.0, None]
     assert overall["reason"].to_list() == [None, "no value for some languages: en"]
@@ -432,11 +432,11 @@ def test_findings() -> None:
     p_values = {("a", "b"): 0.01, ("b", "a"): 0.99, ("a", "c"): 0.4, ("c", "a"): 0.6, ("b", "c"): None}
     counted = "Of 2 pairs, 1 has p ≤ 0.05 in one direction, uncorrected"
     assert (
-        figure_sentences.told_apart(p_values, dict.fromkeys(p_values, 1.0))
+        figure_sentences.significant_pairs(p_values, dict.fromkeys(p_values, 1.0))
         == f"{counted}, and 0 after Holm's correction."
     )
-    assert figure_sentences.told_apart(p_values, p_values) == f"{counted}, and 1 after Holm's correction."
-    assert figure_sentences.told_apart({("a", "b"): 0.5}, {("a", "b"): 1.0}) == (
+    assert figure_sentences.significant_pairs(p_values, p_values) == f"{counted}, and 1 after Holm's correction."
+    assert figure_sentences.significant_pairs({("a", "b"): 0.5}, {("a", "b"): 1.0}) == (
         "None of 1 pair differs significantly (p ≤ 0.05 in one direction, uncorrected)."
     )
     ranks = {"a": 1.2, "b": 1.9, "c": 3.4}

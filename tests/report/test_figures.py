@@ -20,7 +20,7 @@ from tests.support.small_report import PARTS, SIZES, VARIANTS, altered, whole
 from tokbench.metric.pretoken_words import NO_BLANKS
 from tokbench.report.figures import differences, dots, scatter
 from tokbench.report.figures.differences import cliques
-from tokbench.report.figures.dots import _apart, _within
+from tokbench.report.figures.dots import _spread, _within
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, TooltipFigure, inline, save, styles, svg
 from tokbench.report.html import drawings, tables, write_figures
 from tokbench.report.layout import Table
@@ -91,8 +91,8 @@ def test_matrices_of_any_size_keep_their_names_on_the_page(count: int) -> None:
 
 
 def test_labels_at_the_end_of_lines_are_moved_apart() -> None:
-    assert _apart([1.0, 5.0], 1.0) == [1.0, 5.0]
-    assert _apart([1.0, 1.0, 1.0], 1.0) == [0.0, 1.0, 2.0]
+    assert _spread([1.0, 5.0], 1.0) == [1.0, 5.0]
+    assert _spread([1.0, 1.0, 1.0], 1.0) == [0.0, 1.0, 2.0]
     assert _within([-1.0, 0.0, 5.0], 1.0, 0.0, 5.0) == [0.0, 1.0, 5.0]
     assert _within([2.0, 4.0, 6.0], 1.0, 0.0, 5.0) == [2.0, 4.0, 5.0]
 

@@ -270,7 +270,7 @@ def toy_adapter():
 
     class Tokenizer:
         vocabulary = named = Vocabulary(tuple(tokens))
-        library_name, ids_given, lossless, end_of_text = "", False, True, len(tokens)
+        library_name, has_explicit_ids, lossless, end_of_text = "", False, True, len(tokens)
         digest = "a toy"
         normalization = ()
 

@@ -33,7 +33,7 @@ from tokbench.intrinsic.tokenizer import measure_documents
 from tokbench.metric.renyi import renyi_efficiency
 from tokbench.optimum.gap import gap_of
 from tokbench.report.content import ReportContent
-from tokbench.report.external_tokenizers import Elsewhere
+from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.html import sections
 from tokbench.report.layout import Drawing, Section, Table, layout
 from tokbench.report.sentences import summary
@@ -453,11 +453,11 @@ def test_every_number_is_marked(content: ReportContent) -> None:
     captions = [one.caption for one in shown if isinstance(one, Drawing)]
     assert any("* External tokenizer" in caption and "† sage: external tokenizer" in caption for caption in captions)
     section = Section("intrinsic", "Intrinsic measures")
-    assert Elsewhere(altered(whole(), imported=None)).noted(section) is section
+    assert ExternalTokenizers(altered(whole(), imported=None)).noted(section) is section
 
 
 def test_summary_names_lossy_tokenizers(content: ReportContent) -> None:
-    assert Elsewhere(content).lossy == {"sage"}
+    assert ExternalTokenizers(content).lossy == {"sage"}
     assert any("because they lose text: sage" in line for line in summary(content))
 
 

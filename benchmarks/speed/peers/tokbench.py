@@ -38,7 +38,7 @@ def count(text: bytes) -> int:
 
 
 def import_constructions() -> None:
-    """Import what training needs, which the start of the process does not."""
+    """Import the modules of training, which the start of the process does not need."""
     import tokbench.construction
     import tokbench.pretokens.count  # noqa: F401
 

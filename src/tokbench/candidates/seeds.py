@@ -108,7 +108,7 @@ class SeedOptions(Options):
     """Each digit is a separate token."""
 
     @model_validator(mode="after")
-    def _characters_are_whole(self) -> "SeedOptions":
+    def _check_alphabet(self) -> "SeedOptions":
         if self.alphabet == "character" and not self.whole_characters:
             raise ValueError("alphabet 'character' needs whole_characters; leave whole_characters out")
         return self

@@ -199,13 +199,13 @@ def power_command(pilot: str, detect: float, output: str | None) -> None:
 
     PILOT is the folder statistics of an experiment with similar models and at least two seeds.
     """
-    from tokbench.statistics.planning.seed_plan import SEED_PLAN, seed_tables, told
+    from tokbench.statistics.planning.seed_plan import SEED_PLAN, plan_sentences, seed_tables
     from tokbench.tabulation.table import write_tables
 
     tables = seed_tables(Path(pilot), detect)
     if output is not None:
         write_tables(tables, Path(output), "statistics")
-    for line in told(tables[SEED_PLAN]):
+    for line in plan_sentences(tables[SEED_PLAN]):
         click.echo(line)
 
 

@@ -268,7 +268,7 @@ def evaluate(
     model = open_model(model_folder, device)
     tokens = () if tokenizer.library_name else tokenizer.vocabulary.by_id
     start = _start(model.config, tokenizer)
-    rows = max(_last(tokenizer), start) + 1 if tokenizer.ids_given else len(adapter)
+    rows = max(_last(tokenizer), start) + 1 if tokenizer.has_explicit_ids else len(adapter)
     if model.config.vocab_size < rows:
         raise TokbenchError(
             f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {rows} "
@@ -361,7 +361,7 @@ def _start(config: Any, tokenizer: "Tokenizer") -> int:
     """
     named = [getattr(config, f"{role}_token_id", None) for role in ("bos", "eos")]
     told = [number for number in named if type(number) is int]
-    return told[0] if tokenizer.ids_given and told else tokenizer.end_of_text
+    return told[0] if tokenizer.has_explicit_ids and told else tokenizer.end_of_text
 
 
 def _last(tokenizer: "Tokenizer") -> int:

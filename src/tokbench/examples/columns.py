@@ -78,7 +78,7 @@ def _softly(text: bytes, start: int, end: int, width: int) -> Iterator[int]:
     yield start
     taken = 0
     while start < end:
-        size = next((size for size in (1, 2, 3, 4) if _whole(text[start : min(start + size, end)])), 1)
+        size = next((size for size in (1, 2, 3, 4) if _is_utf8(text[start : min(start + size, end)])), 1)
         wide = width_of(visible(text[start : start + size])) + EDGE
         if taken and taken + wide > width - EDGE:
             yield start
@@ -87,7 +87,7 @@ def _softly(text: bytes, start: int, end: int, width: int) -> Iterator[int]:
         start += size
 
 
-def _whole(data: bytes) -> bool:
+def _is_utf8(data: bytes) -> bool:
     try:
         return bool(data.decode())
     except UnicodeDecodeError:

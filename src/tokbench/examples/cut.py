@@ -101,7 +101,7 @@ def cut(name: str, tokenizer: EncodesText, text: bytes, source: str = "") -> Seg
     for piece in pieces:
         bounds.append(bounds[-1] + len(piece))
     if b"".join(pieces) != text or b"" in pieces:
-        bounds = _told(tokenizer, text, len(ids))
+        bounds = _boundaries_by_offsets(tokenizer, text, len(ids))
     if not bounds:
         return SegmentedText(name, tuple(Token(one, None, None, decoded[one]) for one in ids), len(text), source)
     spans = zip(ids, pairwise(bounds), strict=True)
@@ -110,15 +110,17 @@ def cut(name: str, tokenizer: EncodesText, text: bytes, source: str = "") -> Seg
     )
 
 
-def _told(tokenizer: Any, text: bytes, count: int) -> list[int]:
+def _boundaries_by_offsets(tokenizer: Any, text: bytes, count: int) -> list[int]:
     """Return token boundaries from the tokenizer's ``offsets``; empty if it has none, or they leave gaps."""
     try:
-        told = np.asarray(tokenizer.offsets(text))
+        offsets = np.asarray(tokenizer.offsets(text))
     except (AttributeError, TokbenchError):
         return []
-    if told.ndim == 2 and len(told):
-        told = np.append(told[:, 0], told[-1, 1]) if (told[1:, 0] == told[:-1, 1]).all() else told[:, 0]
-    bounds: list[int] = told.tolist()
+    if offsets.ndim == 2 and len(offsets):
+        offsets = (
+            np.append(offsets[:, 0], offsets[-1, 1]) if (offsets[1:, 0] == offsets[:-1, 1]).all() else offsets[:, 0]
+        )
+    bounds: list[int] = offsets.tolist()
     fitting = len(bounds) == count + 1 and bounds[0] == 0 and bounds[-1] == len(text)
     return bounds if fitting and all(start < end for start, end in pairwise(bounds)) else []
 

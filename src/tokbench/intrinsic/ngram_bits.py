@@ -193,7 +193,7 @@ def _fill(
     return sizes
 
 
-def _held(fitted: TokenNgrams, places: int, ids: int, room: int | None) -> int:
+def _places_in_memory(fitted: TokenNgrams, places: int, ids: int, room: int | None) -> int:
     """Return how many places may have their records in memory at once, at least those after one token.
 
     The mapped ids count as memory only up to half of it, because the system can release their pages.
@@ -279,7 +279,7 @@ def ngram_bits(
             places = one.places
             one.append(test)
             fitted = TokenNgrams(one.mapped(), places, symbols, vocabulary, order)
-            bits = fitted.bits(_held(fitted, one.places, ids, room))
+            bits = fitted.bits(_places_in_memory(fitted, one.places, ids, room))
             unused = vocabulary - (ids - fitted.unused())
             unseen = unused, fitted.unseen()
             trained.append(asdict(TrainedOn(budget.training_bytes, text_bytes, one.documents, one.tokens, *unseen)))

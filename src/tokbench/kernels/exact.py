@@ -32,7 +32,7 @@ def correlation(first: ArrayLike, second: ArrayLike) -> tuple[float, Fraction]:
 
     The sums are exact: doubles are integer multiples of a power of two.
     """
-    x, y = _whole(first), _whole(second)
+    x, y = _proportional_integers(first), _proportional_integers(second)
     n, of_x, of_y = len(x), sum(x), sum(y)
     both = n * sum(a * b for a, b in zip(x, y, strict=True)) - of_x * of_y
     spreads = (n * sum(a * a for a in x) - of_x * of_x) * (n * sum(b * b for b in y) - of_y * of_y)
@@ -41,7 +41,7 @@ def correlation(first: ArrayLike, second: ArrayLike) -> tuple[float, Fraction]:
     return float(root if both >= 0 else -root), Fraction(both * both, spreads)
 
 
-def _whole(values: ArrayLike) -> list[int]:
+def _proportional_integers(values: ArrayLike) -> list[int]:
     """Return integers in the same proportions."""
     ratios = [value.as_integer_ratio() for value in np.asarray(values, np.float64).tolist()]
     unit = max((below for _, below in ratios), default=1)

@@ -71,18 +71,18 @@ class Letters(NamedTuple):
     @property
     def no_blanks(self) -> str:
         """Reason why blanks do not separate the words of the text; empty if they do."""
-        return NO_BLANKS if self._many(self.without_blanks) else ""
+        return NO_BLANKS if self._is_frequent(self.without_blanks) else ""
 
     @property
     def no_pretokens(self) -> str:
         """Reason why pre-tokens are not the words of the text; empty if they are."""
-        return self.no_blanks or (CUT_MARKS if self._many(self.cut_marks) else "")
+        return self.no_blanks or (CUT_MARKS if self._is_frequent(self.cut_marks) else "")
 
     def plus(self, other: "Letters") -> "Letters":
         """Return the sums of both."""
         return Letters(*(one + another for one, another in zip(self, other, strict=True)))
 
-    def _many(self, number: int) -> bool:
+    def _is_frequent(self, number: int) -> bool:
         return self.letters > 0 and ONE_IN * number >= self.letters
 
 

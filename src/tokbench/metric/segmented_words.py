@@ -117,7 +117,7 @@ def _of_letters(text: str) -> list[tuple[int, int]]:
     return [one.span() for one in RUNS.finditer(text) if not WITHOUT_BLANK.search(one[0])]
 
 
-def _whole(text: str) -> list[tuple[int, int]]:
+def _single_span(text: str) -> list[tuple[int, int]]:
     return [(0, len(text))]
 
 
@@ -273,7 +273,7 @@ def segmented_words(documents: Documents, options: SegmentedWordOptions) -> list
     except TokbenchError as error:
         if options.segmenter is not None:
             raise
-        segmenter, missing = Segmenter("ICU", _whole), str(error)
+        segmenter, missing = Segmenter("ICU", _single_span), str(error)
     found = count_words(documents, segmenter, all_scripts=options.all_scripts)
     if not found:
         return []

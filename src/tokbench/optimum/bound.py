@@ -86,9 +86,9 @@ def improved(
             break
         trial = chosen.copy()
         trial[least], trial[most] = False, True
-        found, told = _exchanges(graph, trial, True, threads)
+        found, savings = _exchanges(graph, trial, True, threads)
         if found < total:
-            total, worth, chosen = found, told, trial
+            total, worth, chosen = found, savings, trial
             batch = 2 * len(least)
         elif len(least) == 1:
             break

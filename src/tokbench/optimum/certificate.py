@@ -106,11 +106,11 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], dict[bytes, list[int]]
         claim = json.loads(file.readline())
         prices: dict[bytes, list[int]] = {}
         for number, line in enumerate(file, 2):
-            spelt, _, told = line.partition("\t")
+            spelt, _, numbers = line.partition("\t")
             pretoken = bytes.fromhex(spelt)
             if pretoken in prices:
                 raise ValueError(f"line {number}: {pretoken!r} is duplicated")
-            prices[pretoken] = [int(price) for price in told.split()]
+            prices[pretoken] = [int(price) for price in numbers.split()]
     if not isinstance(claim, dict) or not {"size", "longest", "scale", "bound"} <= claim.keys():
         raise ValueError("line 1: no claim of size, longest, scale and bound")
     if not isinstance(claim.get("max_pretoken_bytes"), int | None):
@@ -132,8 +132,8 @@ def read_counts(path: Path) -> dict[bytes, int]:
             counts[pretoken] += count
     else:
         for line in path.read_text(encoding="ascii").splitlines():
-            spelt, told = line.split("\t")
-            counts[bytes.fromhex(spelt)] += int(told)
+            spelt, number = line.split("\t")
+            counts[bytes.fromhex(spelt)] += int(number)
     return {pretoken: count for pretoken, count in counts.items() if pretoken and count}
 
 

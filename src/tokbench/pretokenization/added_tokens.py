@@ -20,7 +20,7 @@ from tokbench.pretokenization import Boundaries, Cut, pretokenization, pretokeni
 from tokbench.pretokenization.sequence import FORMS
 
 
-def _others(setting: Any) -> Any:
+def _validated_setting(setting: Any) -> Any:
     """Validate the other pre-tokenization and return it with all its options."""
     try:
         chosen = pretokenization_of(setting, "others")
@@ -34,7 +34,7 @@ def _others(setting: Any) -> Any:
 class AddedTokensOptions(Options):
     tokens: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
     """Strings that are always pre-tokens. The leftmost match counts, and of several the longest."""
-    others: Annotated[str | dict[str, Any], PlainValidator(_others), WithJsonSchema(FORMS)]
+    others: Annotated[str | dict[str, Any], PlainValidator(_validated_setting), WithJsonSchema(FORMS)]
     """Pre-tokenization of the text between them: a name, or a mapping with ``method`` and options."""
 
 

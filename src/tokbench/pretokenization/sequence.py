@@ -66,7 +66,7 @@ def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
             first, done = scanned.boundaries, len(patterns)
             break
     if any(step.scanner is None and step.cut.characters is None for step in steps):
-        return Cut(boundaries=_one_after_another([step.boundaries for step in steps]), splits=splits)
+        return Cut(boundaries=_in_sequence([step.boundaries for step in steps]), splits=splits)
     from tokbench.pretokenization.patterns.cut import cut_by_functions, regex_cut
 
     characters = (
@@ -75,7 +75,7 @@ def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
     return cut_by_functions(*chain.from_iterable(characters), splits=splits, first=first, done=done)
 
 
-def _one_after_another(steps: Sequence[Boundaries]) -> Boundaries:
+def _in_sequence(steps: Sequence[Boundaries]) -> Boundaries:
     def boundaries(text: bytes) -> NDArray[np.int64]:
         bounds = np.array([0, len(text)] if text else [0], np.int64)
         for cut in steps:

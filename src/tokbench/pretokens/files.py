@@ -167,7 +167,7 @@ def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
     """
     if not has_languages(path):
         return {"": PretokenCounts.read(path)}
-    return read_table(Path(path), _apart)
+    return read_table(Path(path), _counts_by_language)
 
 
 def all_languages(counts: Mapping[str, PretokenCounts]) -> PretokenCounts:
@@ -192,7 +192,7 @@ def _by_language(table: "pa.Table") -> "Iterator[tuple[str, pa.Table]]":
         yield language, table.filter(pc.equal(tags, language))
 
 
-def _apart(table: "pa.Table") -> dict[str, PretokenCounts]:
+def _counts_by_language(table: "pa.Table") -> dict[str, PretokenCounts]:
     counts = {language: PretokenCounts.from_arrow(part) for language, part in _by_language(table)}
     return dict(sorted(by_tag(counts, _sum).items()))
 
@@ -264,7 +264,7 @@ def read_min_count(path: Path | str, least: int) -> tuple[PretokenCounts, Droppe
     for language, (data, offsets, counts) in parts:
         if language or not _descend(last, counts):
             whole = PretokenCounts.read(path)
-            return _of_whole(whole, least)
+            return _without_rare(whole, least)
         kept = int(np.searchsorted(-counts, -least, side="right"))
         try:
             counter.add_pretokens(data, offsets[: kept + 1], counts[:kept])
@@ -283,7 +283,7 @@ def _descend(last: Any, counts: Any) -> bool:
     return not len(counts) or ((last is None or counts[0] <= last) and bool((counts[1:] <= counts[:-1]).all()))
 
 
-def _of_whole(whole: PretokenCounts, least: int) -> tuple[PretokenCounts, DroppedPretokens]:
+def _without_rare(whole: PretokenCounts, least: int) -> tuple[PretokenCounts, DroppedPretokens]:
     kept = int(np.searchsorted(-whole.counts, -least, side="right"))
     end = whole.offsets[kept]
     found = PretokenCounts(

@@ -68,7 +68,7 @@ MEASURES = {
 """Measures by paper and metric; other metrics have no counterpart in a run."""
 
 
-def beside(
+def compare_cells(
     intrinsic: pl.DataFrame, accuracy: pl.DataFrame, texts: pl.DataFrame, experiment: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Return published numbers with the corresponding values of a run.
@@ -208,7 +208,7 @@ BESIDE = TidyTable(
         Column("published_on", pl.String, "corpus or model of the paper", heading="theirs on"),
         Column("source", pl.String, "paper, and table or section"),
     ),
-    maker=beside,
+    maker=compare_cells,
     takes=("intrinsic", "every", "texts", "experiment"),
     prints=(
         Print(

@@ -57,15 +57,15 @@ def published_translations(
             options = experiment.get("translation_models", {}).get(SEVERAL.sub("", str(of["model"])), {})
             row = {**of, "vocabulary": JOINT if len(sides) == 1 else SEPARATE, "variant": known.pop()}
             row["paper_model"] = "yes" if all(options.get(key) == value for key, value in SHAPE.items()) else "no"
-            rows.append({**row, **_ours(part), **_printed(row)})
+            rows.append({**row, **_scores_over_seeds(part), **_printed(row)})
     for row in rows:
         group = [one for one in rows if all(one[key] == row[key] for key in (*KEYS, "vocabulary"))]
-        row |= {f"{metric}_stands": _stands(row, group, metric, comparisons) for metric in ("bleu", "comet")}
+        row |= {f"{metric}_stands": _score_state(row, group, metric, comparisons) for metric in ("bleu", "comet")}
     frame = pl.DataFrame(rows, schema=PUBLISHED_TRANSLATIONS.schema)
     return frame.sort("vocabulary", "size", maintain_order=True)
 
 
-def _ours(part: pl.DataFrame) -> dict[str, Any]:
+def _scores_over_seeds(part: pl.DataFrame) -> dict[str, Any]:
     """Return scores over all seeds together, with half-widths of intervals by the bootstrap over sentences."""
     found: dict[str, Any] = {}
     for (metric,), own in part.group_by("metric", maintain_order=True):
@@ -92,7 +92,9 @@ def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
     return values | {"source": f"{facts.PAPERS[PAPER]}, {cells['where'][0]}" if values else None}
 
 
-def _stands(row: Mapping[str, Any], group: list[dict[str, Any]], metric: str, comparisons: pl.DataFrame) -> str | None:
+def _score_state(
+    row: Mapping[str, Any], group: list[dict[str, Any]], metric: str, comparisons: pl.DataFrame
+) -> str | None:
     """Return “best”, “not told apart” from the best, or the reason why a score is not tested.
 
     None if no difference is significant, if this one is, or if the comparisons lack the score.

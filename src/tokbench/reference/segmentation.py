@@ -518,7 +518,7 @@ def cut(text: bytes, made: Parts) -> list[bytes]:
     return found
 
 
-def held(tokens: Sequence[bytes], included: Sequence[bool] | None = None) -> dict[bytes, int]:
+def lowest_ids(tokens: Sequence[bytes], included: Sequence[bool] | None = None) -> dict[bytes, int]:
     """Return the tokens of a trie with the lowest id of each."""
     ids: dict[bytes, int] = {}
     for index, token in enumerate(tokens):

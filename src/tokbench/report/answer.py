@@ -170,11 +170,11 @@ def _unranked(single: Numbers, content: ReportContent) -> Statement:
     decimals = fitting_decimals([row["value"] for row in (rows[0], rows[-1])])
     several = len({row["pretokenization"] for row in rows}) > 1
 
-    def told(row: Row) -> str:
+    def value_of(row: Row) -> str:
         own = f", {content.pretokenizer(row['variant'])}" * several
         return f"{number(single, row['value'], decimals)} ({row['variant']}{own})"
 
-    span = told(rows[0]) if len(rows) == 1 else f"from {told(rows[0])} to {told(rows[-1])}"
+    span = value_of(rows[0]) if len(rows) == 1 else f"from {value_of(rows[0])} to {value_of(rows[-1])}"
     middle = next((row for row in rows[1:-1] if row["variant"] == row["baseline"]), None)
     span += f"; {middle['variant']} has {number(single, middle['value'], decimals)}" if middle else ""
     on = _on(single).strip()

@@ -134,7 +134,7 @@ def claims(content: ReportContent, size: int | None = None) -> list[Claim]:
         if (first := next(filter(None, made), None)) is not None:
             own = first.best["pretokenization"]
             same = {one[3]: groups[one] for one in keys if one[1:3] == (first.model, first.suite) and one[4] == own}
-            others = _on_others(same, first)
+            others = _best_by_corpus(same, first)
             tied: dict[int | str, Tied] = {corpus: _tied(same[corpus], first.size) for corpus in others}
             named = (own or UNKNOWN_PRETOKENIZER) if several else ""
             found.append(replace(first, on_others=others, tied={**first.tied, **tied}, pretokenizer=named))
@@ -237,7 +237,7 @@ def _together(groups: dict[Group, list[Row]]) -> dict[Of, list[Row]]:
     return found
 
 
-def _on_others(by_corpus: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
+def _best_by_corpus(by_corpus: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
     """Return the best of each corpus except the claim's, at its size."""
     found = {}
     for corpus, rows in by_corpus.items():
@@ -277,9 +277,9 @@ def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row], u
     others = [*(row for row in unranked if row["size"] == size), *(row for row in here if row["best"] is None)]
     outdone = any(sign * (row["value"] - bests[size]["value"]) < 0 for row in others)
     every_size = {row["size"] for row in (*rows, *unranked)} == set(bests)
-    told = (bests[size], alike, untested, len(here), last, elsewhere)
+    fields = (bests[size], alike, untested, len(here), last, elsewhere)
     ranked = sorted(filter(_ranked, here), key=lambda row: (sign * row["value"], row["variant"]))
     second = next((row for row in ranked if row["variant"] != bests[size]["variant"]), None)
     return Claim(
-        measure, corpus, model, suite, size, *told, tied=tied, outdone=outdone, every_size=every_size, second=second
+        measure, corpus, model, suite, size, *fields, tied=tied, outdone=outdone, every_size=every_size, second=second
     )

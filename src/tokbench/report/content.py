@@ -102,7 +102,7 @@ class ReportContent:
         return list(self.recipes)
 
     @property
-    def many(self) -> bool:
+    def has_many_variants(self) -> bool:
         """True if there are too many variants to compare every pair and to draw or print all."""
         return len(self.recipes) > limits.MAX_PAIRWISE_VARIANTS
 
@@ -114,10 +114,10 @@ class ReportContent:
         best rank with any model and suite.
         """
         ranks = self.frames.get("ranks")
-        if not self.many or ranks is None:
+        if not self.has_many_variants or ranks is None:
             return (
                 [*self.baselines, *(one for one in self.variants if one not in self.baselines)]
-                if self.many
+                if self.has_many_variants
                 else self.variants
             )
         best = dict(ranks.drop_nulls("rank").group_by("variant").agg(pl.col("rank").min()).iter_rows())
@@ -195,7 +195,7 @@ class ReportContent:
         measured = self.frames.get("intrinsic")
         return set() if measured is None else smaller_than_asked(measured)
 
-    def alike(self, values: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
+    def full_sized(self, values: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
         """Return values by variant and size without those in :attr:`fewer`; all values if no others remain."""
         kept = {key: value for key, value in values.items() if key not in self.fewer}
         return kept or dict(values)
@@ -244,7 +244,7 @@ class ReportContent:
             order: order of the variants (default: :attr:`reading`).
         """
         keys = [name for name in ("variant", "a", "b") if name in frame.columns]
-        if not self.many or not keys:
+        if not self.has_many_variants or not keys:
             return frame
         names = list(order) or self.reading
         place = {variant: index for index, variant in enumerate(names)}
@@ -412,9 +412,11 @@ def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:
     """Return the three phases of a variant, with the construction's default segmentation if none is configured; for
     an external tokenizer, its configuration."""
     if "from" in variant:
-        told = {key: value for key, value in variant.items() if key in ("pattern", "segmentation", "added", "revision")}
-        told |= {key: len(variant[key]) for key in ("special_tokens",) if variant.get(key)}
-        return {"from": {"method": variant["from"], "path": str(variant.get("path", "")), **told}}
+        options = {
+            key: value for key, value in variant.items() if key in ("pattern", "segmentation", "added", "revision")
+        }
+        options |= {key: len(variant[key]) for key in ("special_tokens",) if variant.get(key)}
+        return {"from": {"method": variant["from"], "path": str(variant.get("path", "")), **options}}
     construction = variant["construction"]
     method = construction if isinstance(construction, str) else construction["method"]
     default = constructions[method].segmentation

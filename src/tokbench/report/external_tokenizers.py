@@ -17,7 +17,7 @@ NAMES = ("variant", "a", "b")
 """Columns of variants."""
 
 
-class Elsewhere:
+class ExternalTokenizers:
     """The external tokenizers of a report.
 
     Args:
@@ -46,7 +46,7 @@ class Elsewhere:
             return self._marked(exhibit)
         if isinstance(exhibit, Drawing):
             shown = [variant for variant in exhibit.variants if variant in self._rows]
-            return replace(exhibit, caption=" ".join([exhibit.caption, *self._told(shown)]))
+            return replace(exhibit, caption=" ".join([exhibit.caption, *self._sentences(shown)]))
         return exhibit
 
     def _marked(self, table: Table) -> Table:
@@ -68,11 +68,11 @@ class Elsewhere:
             table,
             marks={**table.marks, **marks},
             paths={**table.paths, **paths},
-            notes=[*table.notes, *self._told(dict.fromkeys(found.values()))],
+            notes=[*table.notes, *self._sentences(dict.fromkeys(found.values()))],
             reference_rows=table.reference_rows | lossy,
         )
 
-    def _told(self, variants: Iterable[str]) -> list[str]:
+    def _sentences(self, variants: Iterable[str]) -> list[str]:
         """Return one sentence on lossless tokenizers for each way of running them, and one on each lossy tokenizer."""
         names = list(variants)
         ways: dict[str, list[str]] = {}

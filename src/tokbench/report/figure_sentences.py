@@ -60,7 +60,7 @@ def first_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[
 PValues = Mapping[tuple[str, str], float | None]
 
 
-def told_apart(p_values: PValues, holm: PValues) -> str:
+def significant_pairs(p_values: PValues, holm: PValues) -> str:
     """Return a sentence on the number of significantly different pairs, by a one-sided test of each direction.
 
     Args:

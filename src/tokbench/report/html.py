@@ -14,7 +14,7 @@ from tokbench.io.atomic import atomic_file, atomic_folder
 from tokbench.io.job_record import comment_of_job
 from tokbench.report.answer import answers, caveats
 from tokbench.report.content import ReportContent
-from tokbench.report.external_tokenizers import Elsewhere
+from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save
 from tokbench.report.figures.svg import share_letters
 from tokbench.report.layout import Cutting, Drawing, Heading, PrintedTable, Section, Table, layout, main_finding
@@ -114,7 +114,7 @@ def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
     """Return a table as the page shows it, with only the first rows of long tables by variant."""
     whole, count = layout(table), table.frame.height
     by_variant = {"variant", "a"} & set(table.frame.columns)
-    most = limits.MAX_PRINTED if content.many else _PAGE_ROWS
+    most = limits.MAX_PRINTED if content.has_many_variants else _PAGE_ROWS
     if not by_variant or count <= most + most // 4:
         return _ShownTable(table, number, whole, content.highlight)
     rows = whole.rows[:most]
@@ -126,8 +126,8 @@ def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
 
 def sections(content: ReportContent) -> list[Section]:
     """Return the sections that have content, in order of reading."""
-    noted = Elsewhere(content).noted
-    made = [noted(_whole(content, make(content))) for make in _ORDER]
+    noted = ExternalTokenizers(content).noted
+    made = [noted(_with_remaining_tables(content, make(content))) for make in _ORDER]
     return [one for one in made if one.paragraphs or one.exhibits or one.missing or one.verbatim]
 
 
@@ -139,7 +139,7 @@ def missing(made: list[Section]) -> list[str]:
     return [f"Not included: {listed(list(dict.fromkeys(names)))}. {reason}" for reason, names in of.items()]
 
 
-def _said_once(made: list[Section]) -> list[Section]:
+def _with_missing_parts_once(made: list[Section]) -> list[Section]:
     """Return the sections with content; one of them lists the missing parts of all."""
     lacking = missing(made)
     return [
@@ -149,7 +149,7 @@ def _said_once(made: list[Section]) -> list[Section]:
     ]
 
 
-def _whole(content: ReportContent, section: Section) -> Section:
+def _with_remaining_tables(content: ReportContent, section: Section) -> Section:
     """Return a section with the declared tables that its module does not arrange."""
     return replace(section, exhibits=[*section.exhibits, *remaining(content, section.identifier)])
 
@@ -171,7 +171,7 @@ def render(content: ReportContent, path: Path | str) -> None:
         content: content of the report.
         path: path of the file.
     """
-    made = _said_once(sections(content))
+    made = _with_missing_parts_once(sections(content))
     drawn = [exhibit for section in made for exhibit in section.exhibits if isinstance(exhibit, Drawing)]
     letters, svgs = share_letters(
         [inline(one.draw(width=SCREEN), f"f{index}", one.says or one.caption) for index, one in enumerate(drawn, 1)]

@@ -50,9 +50,9 @@ def summary(content: ReportContent) -> list[str]:
     Args:
         content: content of the report.
     """
-    chosen = f" {SELECTED}" if content.many else ""
+    chosen = f" {SELECTED}" if content.has_many_variants else ""
     found = claims(content)
-    sentences = [said(one) + chosen * (one.last["behind_low"] is not None) for one in found[:4]]
+    sentences = [claim_text(one) + chosen * (one.last["behind_low"] is not None) for one in found[:4]]
     sentences += [crossed(one) for one in crossings(content)]
     sentences += [f"{unranked(one, content)} {ANOTHER_SEED}" for one in numbers(content)]
     frame = content.frames.get(SCOREBOARD.name)
@@ -75,12 +75,12 @@ def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
     return [f"These sentences are about {about.corpus}, {which}. The selection above the table also has {rest}."]
 
 
-def said(claim: Claim) -> str:
+def claim_text(claim: Claim) -> str:
     """Return a claim in sentences."""
     best = claim.best
     text = f"{among(claim)}, {subject(claim)}: {number(claim, best['value'])}{_interval(claim)}."
-    told = (text, _others(claim), other_sizes(claim), *on_other_corpora(claim))
-    return " ".join(filter(None, told))
+    sentences = (text, _verdicts(claim), other_sizes(claim), *on_other_corpora(claim))
+    return " ".join(filter(None, sentences))
 
 
 def unranked(found: Numbers, content: ReportContent) -> str:
@@ -200,11 +200,13 @@ def _drawn(claim: Claim) -> str:
     return f"{pluralise(seeds, 'seed')} and {n:,} {units}" if seeds else f"{n:,} {units}"
 
 
-def _others(claim: Claim) -> str:
+def _verdicts(claim: Claim) -> str:
     """Return the verdicts on the others, and the difference of the worst from the best."""
-    told = states(claim)
-    told = f"After correction, {told}." if len(claim.untested) < claim.ranked - 1 else f"{told.capitalize()}."
-    return f"{told} The worst, {claim.last['variant']}, {how_far(claim)}." if claim.last["behind"] else told
+    verdicts = states(claim)
+    verdicts = (
+        f"After correction, {verdicts}." if len(claim.untested) < claim.ranked - 1 else f"{verdicts.capitalize()}."
+    )
+    return f"{verdicts} The worst, {claim.last['variant']}, {how_far(claim)}." if claim.last["behind"] else verdicts
 
 
 def how_far(claim: Claim) -> str:
@@ -274,15 +276,15 @@ def _smaller(content: ReportContent) -> list[str]:
         return []
     sizes = measured.filter(pl.col("metric") == "vocabulary_size", pl.col("value") < pl.col("size"))
     found = sizes.select("variant", "size", "value").unique().sort("variant", "size").rows()
-    told: dict[str, list[str]] = {}
+    names_by_kind: dict[str, list[str]] = {}
     for variant, size, tokens in found:
         kind = (
             "others of their size, so not ranked"
             if (variant, size) in content.fewer
             else "requested, like all others of their size"
         )
-        told.setdefault(kind, []).append(f"{variant} ({printed(tokens, 'count')} of {size:,})")
-    return [f"Built with fewer tokens than {kind}: {few_of(names)}." for kind, names in told.items()]
+        names_by_kind.setdefault(kind, []).append(f"{variant} ({printed(tokens, 'count')} of {size:,})")
+    return [f"Built with fewer tokens than {kind}: {few_of(names)}." for kind, names in names_by_kind.items()]
 
 
 def few_of(names: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ def defined(columns: Sequence[tuple[str, str]]) -> list[str]:
     headers: dict[str, list[str]] = {}
     for header, definition in columns:
         headers.setdefault(definition, []).append(header)
-    return [f"{listed(told)}: {definition}" for definition, told in headers.items()]
+    return [f"{listed(names)}: {definition}" for definition, names in headers.items()]
 
 
 MINUS = "−"

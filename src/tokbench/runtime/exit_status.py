@@ -106,10 +106,10 @@ def message_and_status(error: BaseException) -> tuple[str, int]:
         case UnicodeEncodeError() if "\udc80" <= error.object[error.start] <= "\udcff":
             name = on_one_line(error.object)
             return f"tokbench: {name}: the name is not UTF-8, as is needed here; rename it", REJECTED
-    return f"tokbench: {_our_own(error)}", INTERNAL_ERROR
+    return f"tokbench: {_bug_message(error)}", INTERNAL_ERROR
 
 
-def _our_own(error: BaseException) -> str:
+def _bug_message(error: BaseException) -> str:
     """Return the message of a bug, with its place."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if f"{os.sep}tokbench{os.sep}" in frame.filename] or list(frames)

@@ -19,7 +19,7 @@ from tokbench.statistics.comparisons.scoreboard import scoreboard_families
 from tokbench.statistics.scale.scale_lines import Recipe, ScaleGroup, scale_groups, without_seeds
 from tokbench.statistics.significance.eligibility import Trainings
 from tokbench.statistics.significance.verdicts import DETECT
-from tokbench.statistics.undersized import given_back, undersized_vocabularies
+from tokbench.statistics.undersized import lossless_documents, undersized_vocabularies
 from tokbench.tabulation.columns import (
     BOUNDARIES,
     CONVERGENCE_COLUMNS,
@@ -131,7 +131,7 @@ class StatisticsInputs:
         Lossy tokenizers represent other documents than the rest.
         """
         bits = sum_by_unit(self._read("document_bits"), ("bytes", "bits", "bytes_lost"), self.units)
-        return with_seeds(given_back(bits, MODEL_BITS), self._seeds)
+        return with_seeds(lossless_documents(bits, MODEL_BITS), self._seeds)
 
     @cached_property
     def model_recipes(self) -> dict[str, Recipe]:
@@ -176,7 +176,7 @@ class StatisticsInputs:
         from tokbench.statistics.comparisons.ngram_bits import KEY
 
         bits = sum_by_unit(self._read("ngram_documents"), ("bytes", "bits", "tokens", "bytes_lost"), self.units)
-        return given_back(bits, KEY)
+        return lossless_documents(bits, KEY)
 
     @cached_property
     def robustness_documents(self) -> pl.DataFrame:

@@ -61,7 +61,7 @@ def left_out(cells: Iterable[Cell], sizes: Iterable[int]) -> str | None:
     return f"left out, as {LEFT_OUT}: {at}" if gone else None
 
 
-def given_back(documents: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+def lossless_documents(documents: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Return the documents of tokenizers that decode all documents without loss.
 
     Args:

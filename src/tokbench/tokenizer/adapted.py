@@ -195,7 +195,7 @@ class AdaptedTokenizer(Tokenizer):
         return self.ids
 
     @property
-    def ids_given(self) -> bool:
+    def has_explicit_ids(self) -> bool:
         return True
 
     @property

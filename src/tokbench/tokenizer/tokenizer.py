@@ -160,7 +160,7 @@ class Tokenizer:
         return self._bytes.id_limit
 
     @property
-    def ids_given(self) -> bool:
+    def has_explicit_ids(self) -> bool:
         """True if the vocabulary has explicit ids, False if an id is the token's index in the vocabulary."""
         return self.vocabulary.ids is not None
 
@@ -476,14 +476,14 @@ class Tokenizer:
         """Return the entries of ``tokbench.json`` that ids follow from."""
         return {
             "pretokenization": self.scheme.setting,
-            "segmentation": {"method": self.segmentation, **self._given_options()},
+            "segmentation": {"method": self.segmentation, **self._option_values()},
             **({"normalization": self.normalization.steps} if self.normalization else {}),
         }
 
     def _ends(self) -> dict[str, Any]:
         return {"end_and_padding": self.end_and_padding}
 
-    def _given_options(self) -> dict[str, Any]:
+    def _option_values(self) -> dict[str, Any]:
         return {} if self._options is None else self._options.model_dump(mode="json", exclude={"method"})
 
     @classmethod

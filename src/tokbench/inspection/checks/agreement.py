@@ -35,13 +35,13 @@ LONG = 300
 """Maximum pre-token size in bytes for WordPiece of ``tokenizers``, which needs cubic time."""
 
 
-def _agreeing(texts: Sequence[bytes], differs: Callable[[bytes], bool], told: str) -> Finding:
+def _agreeing(texts: Sequence[bytes], differs: Callable[[bytes], bool], sentence: str) -> Finding:
     wrong = [text for text in texts if differs(text)]
     if not wrong:
-        return Finding(True, f"{told}, for all {len(texts):,} texts", numbers={"texts": len(texts)})
+        return Finding(True, f"{sentence}, for all {len(texts):,} texts", numbers={"texts": len(texts)})
     short = shortest(min(wrong, key=len), differs)
     numbers = {"texts": len(texts), "differ": len(wrong)}
-    return Finding(False, f"{told}, but not for {of(len(wrong), len(texts), 'texts')}", [Example(short)], numbers)
+    return Finding(False, f"{sentence}, but not for {of(len(wrong), len(texts), 'texts')}", [Example(short)], numbers)
 
 
 def repeated(subject: TokenizerUnderTest) -> Finding:

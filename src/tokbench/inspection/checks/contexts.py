@@ -195,14 +195,14 @@ class PretokenAutomaton:
 
         Incomplete characters at its ends are ignored: a split within the rest is a split within the token.
         """
-        classes = self._classes(_whole_characters(token))
+        classes = self._classes(_complete_characters(token))
         if len(classes) < 2 or not any(self._sure >> number & 1 for number in classes):
             return True
         return any(self._able >> state & 1 for state in self._through(self._reached, classes))
 
-    def alone(self, token: bytes) -> bool:
+    def as_pretoken(self, token: bytes) -> bool:
         """Return False if the token is not a complete pre-token of any text."""
-        rest = _whole_characters(token)
+        rest = _complete_characters(token)
         classes = self._classes(rest)
         if rest != token or not any(self._sure >> number & 1 for number in classes):
             return self.within(token)
@@ -227,7 +227,7 @@ class PretokenAutomaton:
         return states
 
 
-def _whole_characters(token: bytes) -> bytes:
+def _complete_characters(token: bytes) -> bytes:
     """Return a token without incomplete characters at its ends."""
     start = 0
     while start < min(LONGEST, len(token)) and token[start] & 0xC0 == 0x80:

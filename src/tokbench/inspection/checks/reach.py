@@ -92,7 +92,7 @@ def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[in
             continue
         if method == "likelihood" and not _beaten(tokenizer.vocabulary.scores, places[one], parts):
             continue
-        if method in WHOLE and (subject.pieces is None or subject.pieces.alone(subject.tokens[one])):
+        if method in WHOLE and (subject.pieces is None or subject.pieces.as_pretoken(subject.tokens[one])):
             continue
         pieces = "|".join(tokens[part].hex(" ") for part in parts)
         found[one] = Reach(one, subject.tokens[one], "segmentation", f"its bytes are always split as {pieces}")

@@ -43,17 +43,17 @@ class CheckResult:
         return self.check.result(self.found)
 
 
-def checked(subject: TokenizerUnderTest, told: Callable[[Check], None] = lambda check: None) -> list[CheckResult]:
+def checked(subject: TokenizerUnderTest, before: Callable[[Check], None] = lambda check: None) -> list[CheckResult]:
     """Run every check.
 
     Args:
         subject: the tokenizer.
-        told: called with each check before it runs. Default: nothing.
+        before: called with each check before it runs. Default: nothing.
     """
     done = []
     for group, checks in GROUPS.items():
         for check in checks:
-            told(check)
+            before(check)
             try:
                 found = check.run(subject)
             except EncodeError as error:
@@ -92,10 +92,10 @@ def as_text(about: str, done: list[CheckResult], style: Callable[[str, Result], 
 
 
 def _example(example: Example) -> str:
-    told = _both(example.data)
+    line = _both(example.data)
     if example.gave is not None:
-        told += f" becomes {_both(example.gave)}"
-    return told + (f": {example.what}" if example.what else "")
+        line += f" becomes {_both(example.gave)}"
+    return line + (f": {example.what}" if example.what else "")
 
 
 def _both(data: bytes) -> str:

@@ -255,10 +255,10 @@ class TokenizerUnderTest:
 
     def _decoded(self) -> Iterator[tuple[int, bytes]]:
         """Yield each id with its bytes; prefers ``bytes_of``, because decoding may drop white space."""
-        told = self.traits.bytes_of
+        bytes_of = self.traits.bytes_of
         for one in self.ids:
             try:
-                yield one, self.decode([one]) if told is None else bytes(_asked(told, one))
+                yield one, self.decode([one]) if bytes_of is None else bytes(_asked(bytes_of, one))
             except EncodeError:
                 continue
 

@@ -174,7 +174,7 @@ def _name(subject: TokenizerUnderTest, one: int) -> str | None:
         return None
 
 
-def special_apart(subject: TokenizerUnderTest) -> Finding:
+def unique_special_ids(subject: TokenizerUnderTest) -> Finding:
     """Check that special tokens have unique ids, and that a vocabulary without all bytes has an unknown token."""
     special = subject.traits.special
     equal = len(special) - len(set(special.values()))
@@ -207,7 +207,7 @@ CHECKS = (
     Check("special_in_text", "names of special tokens in a text are encoded as text", "failure",
           special_in_text),
     Check("special_apart", "special tokens have unique ids; without all bytes there is an unknown token", "warning",
-          special_apart, "C7"),
+          unique_special_ids, "C7"),
     Check("holes", "ids are consecutive", "warning", holes, "C14"),
     Check("duplicates", "no two tokens have the same bytes", "warning", duplicates),
     Check("bytes", "each of the 256 bytes is a token", "warning", every_byte, "C17"),
@@ -234,7 +234,7 @@ def consistency(patterns: Mapping[str, int]) -> float:
 
 def how(subject: TokenizerUnderTest) -> Finding:
     """Report how numbers are split: the frequency of each pattern, by number of digits."""
-    found = _told(subject)
+    found = _number_patterns(subject)
     if isinstance(found, Finding):
         return found
     sentence = "; ".join(
@@ -253,7 +253,7 @@ def _cut(pattern: str, count: int) -> str:
 
 def consistent(subject: TokenizerUnderTest) -> Finding:
     """Check that numbers with equally many digits are split in the same way."""
-    found = _told(subject)
+    found = _number_patterns(subject)
     if isinstance(found, Finding):
         return found
     values = {length: consistency(patterns) for length, patterns in sorted(found.items())}
@@ -266,7 +266,7 @@ def consistent(subject: TokenizerUnderTest) -> Finding:
     return Finding(values[worst] >= LEAST, sentence, examples, {"consistency": shown})
 
 
-def _told(subject: TokenizerUnderTest) -> Finding | dict[int, Counter[str]]:
+def _number_patterns(subject: TokenizerUnderTest) -> Finding | dict[int, Counter[str]]:
     try:
         found = subject.cuts_of_numbers
     except EncodeError as error:

@@ -58,7 +58,7 @@ def frequency(code: int) -> float:
 
 
 @dataclass(frozen=True)
-class Says:
+class PairStatements:
     """Statements of pairs of classes: for each first class, the second classes as a bit mask."""
 
     always: tuple[int, ...]
@@ -80,9 +80,9 @@ class Borders:
         reach: number of characters.
     """
 
-    anywhere: Says
-    first: Says
-    later: Says
+    anywhere: PairStatements
+    first: PairStatements
+    later: PairStatements
     hazards: int
     reach: int
 
@@ -159,7 +159,7 @@ class Steps:
             held = left
 
     @cached_property
-    def every(self) -> int:
+    def all_states(self) -> int:
         """All states except the dead one."""
         return (1 << len(self._automaton.targets)) - 2
 
@@ -193,7 +193,7 @@ class Steps:
                 return found
             states = found
 
-    def says(self, live: Callable[[int], int]) -> Says:
+    def pair_statements(self, live: Callable[[int], int]) -> PairStatements:
         """Return the statements of pairs, given a function from a class to the live states after it."""
         always, never = [], []
         for before in range(self.classes):
@@ -202,7 +202,7 @@ class Steps:
             kept = self._bits(number for number, ending in enumerate(self.ending) if not states & ending)
             always.append(ends & dead & ~(goes_on & kept))
             never.append(goes_on & kept)
-        return Says(tuple(always), tuple(never))
+        return PairStatements(tuple(always), tuple(never))
 
     def gap_ends(self, before: int) -> int:
         """Return the classes that end a gap after a character of class ``before``; all (-1) if that is in no gap."""
@@ -219,7 +219,7 @@ def settled_pairs(automaton: Automaton) -> tuple[int, ...]:
     Both parts then have their own pieces, which do not depend on the rest of the text.
     """
     steps = Steps(automaton)
-    every = steps.closed(steps.every, range(steps.classes))
+    every = steps.closed(steps.all_states, range(steps.classes))
     found = []
     for before in range(steps.classes):
         live = steps.after(every, before)
@@ -229,8 +229,8 @@ def settled_pairs(automaton: Automaton) -> tuple[int, ...]:
             for number in range(steps.classes)
             if ends >> number & 1 and not live & (steps.alive[number] | steps.unlike_end[number])
         ]
-        told_apart = automaton.symbols.final is not None and before == automaton.symbols.feed
-        found.append(0 if told_apart else sum(1 << number for number in after))
+        distinguished = automaton.symbols.final is not None and before == automaton.symbols.feed
+        found.append(0 if distinguished else sum(1 << number for number in after))
     return tuple(found)
 
 
@@ -259,14 +259,14 @@ def _with(steps: Steps, found: list[int], hazards: int, reach: int) -> Borders:
     safe = [number for number in found if not hazards >> number & 1]
     started = 1 << START
     alone = steps.closed(started, safe)
-    passed = steps.every
+    passed = steps.all_states
     for _ in range(reach - 1):
         passed = _after_any(steps, passed, safe)
     states = alone | steps.closed(passed, safe)
     return Borders(
-        steps.says(lambda number: steps.after(states, number)),
-        steps.says(lambda number: steps.after(started, number)),
-        steps.says(lambda number: steps.after(states & ~started, number)),
+        steps.pair_statements(lambda number: steps.after(states, number)),
+        steps.pair_statements(lambda number: steps.after(started, number)),
+        steps.pair_statements(lambda number: steps.after(states & ~started, number)),
         hazards,
         reach,
     )

@@ -148,9 +148,9 @@ def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
             )
         )
 
-    def told(says: str, kind: str) -> int | None:
+    def decided_pairs(statements: str, kind: str) -> int | None:
         """Return the mask of pairs that are open at first, but decided by another table."""
-        table = getattr(getattr(borders, says), kind)
+        table = getattr(getattr(borders, statements), kind)
         return pairs(lambda before, after: borders.anywhere.open(before, after) and bool(table[before] >> after & 1))
 
     always = pairs(lambda before, after: bool(borders.anywhere.always[before] >> after & 1))
@@ -162,14 +162,14 @@ def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
     starts = program.without(program.shifted(program.union(always, EDGE)), zone)
     others = program.without(EVERY, program.union(always, unclear, hazards, EDGE))
     later = program.without(program.shifted(others), zone)
-    borders_told = program.union(
-        program.both(starts, told("first", "always")), program.both(later, told("later", "always"))
+    decided = program.union(
+        program.both(starts, decided_pairs("first", "always")), program.both(later, decided_pairs("later", "always"))
     )
     nothing_told = program.union(
-        program.both(starts, told("first", "never")), program.both(later, told("later", "never"))
+        program.both(starts, decided_pairs("first", "never")), program.both(later, decided_pairs("later", "never"))
     )
-    found = program.union(always, borders_told)
-    left = program.union(BEYOND, program.without(unclear, program.union(borders_told, nothing_told)))
+    found = program.union(always, decided)
+    left = program.union(BEYOND, program.without(unclear, program.union(decided, nothing_told)))
     if found is None or left is None or hazards is None:
         return None
     loads, operations, results = program.compact((found, left, hazards))

@@ -175,8 +175,8 @@ def draw_ngram_bits(
                         lw=LINE * style.weight,
                     )  # fmt: skip
                     handles[variant] = line
-                    told = (f"{variant}, order {one}: {panel[variant][one]:.4f} bits per byte" for one, _ in path)
-                    figure.add_tooltip(line, variant, *told)
+                    tooltips = (f"{variant}, order {one}: {panel[variant][one]:.4f} bits per byte" for one, _ in path)
+                    figure.add_tooltip(line, variant, *tooltips)
                 axes.set_title(f"{size:,}, {budget:,} bytes", fontsize=7)
                 axes.set_xticks(orders)
                 axes.grid(axis="y")

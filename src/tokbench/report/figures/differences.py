@@ -241,10 +241,10 @@ def _scale(axes: Axes, low: int, high: int, critical: float, room: float) -> Non
     axes.plot([low, high], [0, 0], color=GREY, lw=0.8)
     step = max((high - low) // limits.MAX_PAIRWISE_VARIANTS, 1)
     numbers = max(int(room / _NUMBER), 2)
-    told = next(every for every in count(step, step) if (high - low) // every < numbers)
+    step_shown = next(every for every in count(step, step) if (high - low) // every < numbers)
     for rank in range(low, high + 1, step):
         axes.plot([rank, rank], [0, -0.05], color=GREY, lw=0.6)
-        if (rank - low) % told == 0:
+        if (rank - low) % step_shown == 0:
             axes.text(rank, -0.08, str(rank), ha="center", va="bottom", fontsize=7)
     end = min(low + critical, high)
     axes.plot([low, end], [-0.3, -0.3], color=INK, lw=0.8)

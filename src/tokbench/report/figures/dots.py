@@ -202,7 +202,7 @@ def draw_by_model(
         low, high = axes.get_ylim()
         step = (high - low) * _LINE / (figure.get_figheight() - 0.6)
         ends = sorted((path[-1][1], variant) for variant, path in paths.items())
-        heights = _within(_apart([end for end, _ in ends], step), step, low, high)
+        heights = _within(_spread([end for end, _ in ends], step), step, low, high)
         for height, (value, variant) in zip(heights, ends, strict=True):
             last = paths[variant][-1][0]
             colour = styles[variant].colour
@@ -227,7 +227,7 @@ def draw_by_model(
         return fix_layout(figure)
 
 
-def _apart(values: Sequence[float], step: float) -> list[float]:
+def _spread(values: Sequence[float], step: float) -> list[float]:
     """Return ascending values moved as little as possible so that neighbours differ by at least ``step``."""
     groups: list[list[float]] = []
     for value in values:

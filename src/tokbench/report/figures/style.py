@@ -323,13 +323,13 @@ def save(figure: Figure, stem: Path | str, title: str = "", description: str = "
     """
     vector, raster = Path(f"{stem}.svg"), Path(f"{stem}.png")
     with atomic_file(vector) as partial:
-        partial.write_text(_told(tight(svg(figure)), title, description), encoding="utf-8")
+        partial.write_text(_with_title(tight(svg(figure)), title, description), encoding="utf-8")
     with atomic_file(raster) as partial, house_style():
         figure.savefig(partial, format="png", metadata={"Software": None})
     return [vector, raster]
 
 
-def _told(text: str, title: str, description: str) -> str:
+def _with_title(text: str, title: str, description: str) -> str:
     """Return SVG with title and description as its first elements, for screen readers."""
     words = "".join(f"<{tag}>{escape(one)}</{tag}>" for tag, one in (("title", title), ("desc", description)) if one)
     if not words:

@@ -12,12 +12,19 @@ import polars as pl
 
 from tokbench.report.comparison_sentences import SELECTED
 from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
-from tokbench.report.figure_sentences import PValues, by_verdict, told_apart, within_reach
+from tokbench.report.figure_sentences import PValues, by_verdict, significant_pairs, within_reach
 from tokbench.report.figures import differences
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, NumberSource, Table
 from tokbench.report.sections.downstream import FEWEST
-from tokbench.report.sections.rows import column_of, pairs_told_of_fewer, source_of, split, told_of_smaller, unequal
+from tokbench.report.sections.rows import (
+    column_of,
+    source_of,
+    split,
+    unequal,
+    with_excluded_count,
+    with_unequal_sizes_note,
+)
 from tokbench.report.wording import pluralise, printed, probability, slug, without_rank
 from tokbench.statistics.accuracies.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.accuracies.measures import MEASURES
@@ -62,7 +69,8 @@ def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Dra
         order: variants by rank, the best first.
     """
     values, holm = p_values(part)
-    return Drawing(name, caption, partial(differences.draw_p_values, values, order), says=told_apart(values, holm))
+    draw = partial(differences.draw_p_values, values, order)
+    return Drawing(name, caption, draw, says=significant_pairs(values, holm))
 
 
 def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Table:
@@ -188,8 +196,8 @@ def average_ranks(
             "joins variants without a significant difference by Nemenyi's test at level 0.05."
         )
         look, order = styles([*variants, *ranks], highlight), sorted(ranks, key=lambda one: (ranks[one], one))
-        if told := left_out(order, baselines, BEST):
-            caption += f"{told} Ranks and the critical difference are over all variants."
+        if excluded := left_out(order, baselines, BEST):
+            caption += f"{excluded} Ranks and the critical difference are over all variants."
         caption += without_rank(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
         drawn = {variant: ranks[variant] for variant in drawn_of(order, baselines)}
         draw = partial(differences.draw_critical_difference, drawn, first["critical_difference"], look, of=len(ranks))
@@ -248,7 +256,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             part = content.read(part, order)
         if why:
             caption += f" {why.capitalize()}."
-        finding = why or few or told_apart(*p_values(part)).rstrip(".")
+        finding = why or few or significant_pairs(*p_values(part)).rstrip(".")
         table = comparisons_table(slug("comparisons", model, suite), caption, part, order or content.variants)
         exhibits.append(replace(table, source=source, finding=finding))
     ranks = content.part("critical_differences")
@@ -339,9 +347,9 @@ def compared(content: ReportContent) -> list[Table | Drawing]:
     for values, part in frame.group_by(*KEY, maintain_order=True):
         at = dict(zip(KEY, values, strict=True))
         pairs = (*split(content, BITS_COMPARISONS, **at), *split(content, BITS_LANGUAGES, **at))
-        exhibits += [*_forest(content, part, at), *(pairs_told_of_fewer(content, one, at["size"]) for one in pairs)]
+        exhibits += [*_forest(content, part, at), *(with_unequal_sizes_note(content, one, at["size"]) for one in pairs)]
     for model, suite in frame.select("model", "suite").unique(maintain_order=True).iter_rows():
-        exhibits += [told_of_smaller(content, one) for one in split(content, MEASURES, model=model, suite=suite)]
+        exhibits += [with_excluded_count(content, one) for one in split(content, MEASURES, model=model, suite=suite)]
     return exhibits
 
 

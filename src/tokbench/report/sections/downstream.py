@@ -276,9 +276,16 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         cells = {size: found.get((row["variant"], size), {}) for size in sizes}
         baseline, average = row["random_baseline"], row["average"]
         above = None if baseline is None or average is None else average - baseline
-        told = {str(size): cell.get("average") for size, cell in cells.items()}
+        averages = {str(size): cell.get("average") for size, cell in cells.items()}
         rows.append(
-            {"rank": row["rank"], "variant": row["variant"], "average": average, **told, "above": above, "n": row["n"]}
+            {
+                "rank": row["rank"],
+                "variant": row["variant"],
+                "average": average,
+                **averages,
+                "above": above,
+                "n": row["n"],
+            }
         )
         reasons |= {(index, name): row["reason"] or UNEXPLAINED for name in ("rank", "average", "above")}
         if average is not None:
@@ -328,7 +335,7 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     ]
     once = f" {ONE_TRAINING.capitalize()}." * (ONE_TRAINING in ranks["reason"].to_list())
     what = f"Average accuracy of {model} on {suite} in percent"
-    says = between(what, content.labelled_sizes(content.alike(values)), 1) + once
+    says = between(what, content.labelled_sizes(content.full_sized(values)), 1) + once
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()

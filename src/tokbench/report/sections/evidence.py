@@ -15,7 +15,7 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing, Exhibit, NumberSource, Section
 from tokbench.report.sections.rows import TEXT, drawn_sizes, path_of
 from tokbench.report.sections.scoreboard import FILES, scoreboard
-from tokbench.report.sentences import said, summary, unranked
+from tokbench.report.sentences import claim_text, summary, unranked
 from tokbench.report.wording import join_some, pluralise, slug
 from tokbench.statistics.accuracies.seeds import SEVERAL
 from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BEST, BITS, NGRAM, TOKENS, UNRANKED, UNTESTED
@@ -47,20 +47,20 @@ def evidence(content: ReportContent) -> Section:
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None or frame.is_empty():
         return Section("evidence", "The evidence in figures")
-    told = claims(content)
-    exhibits: list[Exhibit] = [*_by_size(content, frame, told), *_forests(content, frame, told)]
-    exhibits += [*_beside(content, frame, told), *_by_language(content, frame)]
+    claimed = claims(content)
+    exhibits: list[Exhibit] = [*_by_size(content, frame, claimed), *_forests(content, frame, claimed)]
+    exhibits += [*_bits_against_tokens(content, frame, claimed), *_by_language(content, frame)]
     return Section("evidence", "The evidence in figures", exhibits=exhibits)
 
 
-def _of(told: list[Claim], measure: str) -> Claim | None:
-    return next((claim for claim in told if claim.measure == measure), None)
+def _of(claimed: list[Claim], measure: str) -> Claim | None:
+    return next((claim for claim in claimed if claim.measure == measure), None)
 
 
-def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
+def _by_size(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) -> list[Drawing]:
     """Return figures of tokens against vocabulary size, one for each corpus with three sizes or more."""
     drawings = []
-    claim = _of(told, TOKENS)
+    claim = _of(claimed, TOKENS)
     known = frame.filter(measure=TOKENS).drop_nulls("value")
     for corpus in content.corpora_of(known):
         part = known.filter(corpus=corpus)
@@ -88,19 +88,19 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         )
         says = between(f"Tokens of {corpus}", content.labelled_sizes(_values(ranked) or _values(part)), 0)
         if claim is not None and claim.corpus == corpus:
-            says = said(claim)
+            says = claim_text(claim)
         name = slug("tokens-by-size", corpus)
         drawings.append(Drawing(name, caption, draw, _source(TOKENS), content.drawn(order), says))
     return drawings
 
 
-def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
+def _forests(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) -> list[Drawing]:
     """Return forest plots of differences from the best of a measure.
 
     There is one for each size of :func:`tokbench.report.sections.rows.drawn_sizes` and for the size of the claim.
     """
     drawings = []
-    for claim in told:
+    for claim in claimed:
         part = _compared(frame, claim) if claim.measure in _FAR else frame.clear()
         sizes = part.drop_nulls("behind_low")["size"].unique().to_list()
         if claim.size not in sizes:
@@ -130,10 +130,11 @@ def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int)
         )
         for row in others.sort(pl.col("behind").abs(), "variant").iter_rows(named=True)
     ]
-    kept = lines[: limits.MAX_DRAWN] if content.many else lines
+    kept = lines[: limits.MAX_DRAWN] if content.has_many_variants else lines
     of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
     caption = (
-        f"Difference of each tokenizer{of} from the best, {best}, at a vocabulary of {size:,}, {_what(claim)}. "
+        f"Difference of each tokenizer{of} from the best, {best}, at a vocabulary of {size:,}, "
+        f"{_measure_phrase(claim)}. "
         f"Lines and brackets are 95 % intervals of the difference; {BY_TEST}."
     )
     if len(kept) < len(lines):
@@ -144,11 +145,11 @@ def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int)
         higher_is_better=claim.measure in (ACCURACY, ALIGNMENT),
     )  # fmt: skip
     source = _source(claim.measure, model=claim.model, suite=claim.suite)
-    says = said(claim) if size == claim.size else by_verdict(best, others["verdict"].to_list())
+    says = claim_text(claim) if size == claim.size else by_verdict(best, others["verdict"].to_list())
     return Drawing(name, caption, draw, source, [row.name for row in kept], says, size)
 
 
-def _what(claim: Claim) -> str:
+def _measure_phrase(claim: Claim) -> str:
     return {
         TOKENS: f"in tokens of the evaluation split of {claim.corpus}",
         NGRAM: f"in bits per byte of n-gram models on the evaluation split of {claim.corpus}",
@@ -173,10 +174,10 @@ def _compared(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
     return part.filter((pl.col("verdict") == BEST).any().over("size"))
 
 
-def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
+def _bits_against_tokens(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) -> list[Drawing]:
     """Return the figure of bits per byte against tokens."""
     trained = next((one for one in numbers(content) if one.measure == BITS), None)
-    claim = _of(told, BITS) or trained or _of(told, NGRAM)
+    claim = _of(claimed, BITS) or trained or _of(claimed, NGRAM)
     if claim is None:
         return []
     tokens = _values(frame.filter(measure=TOKENS, corpus=claim.corpus))
@@ -214,7 +215,7 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
 def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str:
     """Return a sentence on the tokenizers of one size with the fewest tokens and with the fewest bits per byte."""
     if not points:
-        return said(claim)
+        return claim_text(claim)
     few, low = (min(points, key=lambda one: (points[one][place], one)) for place in (0, 1))
     says = f"At a vocabulary of {claim.size:,}, {few} has the fewest tokens and {points[few][1]:.4f} bits per byte"
     return says + (", also the fewest." if few == low else f"; {low} has the fewest bits, {points[low][1]:.4f}.")

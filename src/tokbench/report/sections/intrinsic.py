@@ -145,8 +145,8 @@ def intrinsic(content: ReportContent) -> Section:
     corpora = content.corpora_of(frame)
     several = len(corpora) > 1
     for corpus, part in ((one, frame.filter(corpus=one)) for one in corpora):
-        overall, split = whole_corpus(part)
-        about = texts = _what(content, corpus)
+        overall, split = corpus_values(part)
+        about = texts = _measured_text(content, corpus)
         if split > 1:
             texts += f" (unweighted mean over {pluralise(split, 'language')})"
         figures = f"{_title(content, corpus)}: figures" if several else "Figures"
@@ -225,14 +225,14 @@ def _bounds_of(content: ReportContent, corpus: str) -> list[Table]:
     return tables
 
 
-def _what(content: ReportContent, corpus: str) -> str:
+def _measured_text(content: ReportContent, corpus: str) -> str:
     """Return the measured text or gold data, in words."""
     if corpus in content.resources:
         return f"the words of {corpus}"
     return ALL if corpus == ALL else f"the text of the evaluation split of {corpus}"
 
 
-def whole_corpus(part: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+def corpus_values(part: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return one row per (variant, size, metric, definition) of one corpus, and the number of averaged languages.
 
     Rows without a language are for the entire corpus, and the number is then 1. If there are none, values are averaged
@@ -242,7 +242,7 @@ def whole_corpus(part: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         part: rows of the intrinsic table for one corpus.
     """
     languages = part["language"].n_unique()
-    overall = whole_corpus_rows(part)
+    overall = corpus_rows(part)
     if not overall.is_empty():
         return overall, 1
     lacking = pl.col("language").filter(pl.col("value").is_null()).sort().str.join(", ")
@@ -257,7 +257,7 @@ def whole_corpus(part: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     )
 
 
-def whole_corpus_rows(part: pl.DataFrame) -> pl.DataFrame:
+def corpus_rows(part: pl.DataFrame) -> pl.DataFrame:
     """Return the rows without a language, or all rows of a corpus with a single language."""
     alone = pl.col("language").n_unique().over("corpus") == 1
     return part.filter((pl.col("language").fill_null("") == "") | alone)
@@ -271,7 +271,7 @@ def own_denominators(content: ReportContent) -> set[tuple[str, str, str]]:
     frame = content.part("intrinsic")
     if frame is None:
         return set()
-    known = whole_corpus_rows(frame).drop_nulls("value")
+    known = corpus_rows(frame).drop_nulls("value")
     differ = (
         known.group_by("corpus", "metric", "definition", "size").agg(pl.col("n").n_unique()).filter(pl.col("n") > 1)
     )
@@ -292,9 +292,9 @@ def _table(
     keys = ["variant", "size", *["language"] * by_language]
     heads = [PrintedColumn("variant"), *[PrintedColumn(OWN, "pre-tokenizer")] * content.several_pretokenizers]
     heads += [PrintedColumn("size", kind="count"), *[PrintedColumn("language")] * by_language]
-    told = part.filter(pl.col("metric").is_in({metric for (metric, _), _ in measures}))
-    found = {row[:-3]: row[-3:] for row in told.select("metric", "definition", *keys, "value", "n", "reason").rows()}
-    tokenizers = _grouped(content, content.in_order(set(told.select(keys).rows())))
+    shown = part.filter(pl.col("metric").is_in({metric for (metric, _), _ in measures}))
+    found = {row[:-3]: row[-3:] for row in shown.select("metric", "definition", *keys, "value", "n", "reason").rows()}
+    tokenizers = _grouped(content, content.in_order(set(shown.select(keys).rows())))
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
     data[OWN] = [content.pretokenizer(one[0]) if content.several_pretokenizers else "" for one in tokenizers]
     data[GROUP] = [f"{one[1]} {own}" for one, own in zip(tokenizers, data[OWN], strict=True)]
@@ -368,8 +368,8 @@ def plainly(definition: str) -> str:
 def _measured_on(measures: list[tuple[Measure, str]], texts: str) -> str:
     """Return the measured objects of a table, in words: the text, vocabularies, or embeddings of models."""
     kinds = {_kind(*measure) for measure, _ in measures}
-    told = {TEXT: texts, EMBEDDINGS: "the input embeddings of language models", VOCABULARY: "the vocabularies"}
-    return listed([where for kind, where in told.items() if kind in kinds])
+    phrases = {TEXT: texts, EMBEDDINGS: "the input embeddings of language models", VOCABULARY: "the vocabularies"}
+    return listed([where for kind, where in phrases.items() if kind in kinds])
 
 
 def _kind(metric: str, definition: str) -> str:
@@ -396,7 +396,7 @@ def measured(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, i
     """Return the first definition of a metric and its values by (variant, size); empty if it was not measured.
 
     Args:
-        overall: rows of the entire corpus, see :func:`whole_corpus`.
+        overall: rows of the entire corpus, see :func:`corpus_values`.
         metric: name of the metric.
     """
     rows = overall.filter(pl.col("metric") == metric, pl.col("value").is_not_null())
@@ -435,7 +435,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             )  # fmt: skip
             values = {key: factor * value for key, value in values.items()}
             digits = 1 if metric == GAP else None
-            what, alike = f"{title} on {corpus}", content.alike(values)
+            what, alike = f"{title} on {corpus}", content.full_sized(values)
             if own and content.several_pretokenizers:
                 groups = _of_each_pretokenizer(content, alike)
                 says = " ".join(between(f"{what}, pre-tokenizer {name},", one, digits) for name, one in groups.items())

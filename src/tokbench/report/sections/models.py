@@ -7,7 +7,7 @@ from math import log
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.external_tokenizers import Elsewhere
+from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.figure_sentences import between
 from tokbench.report.figures import curves, dots, norms
 from tokbench.report.figures.style import styles
@@ -55,7 +55,7 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
     draw = partial(curves.draw_convergence, measures, content.variants, styles(content.variants, content.highlight))
     caption = CONVERGENCE.prints[0].caption.format(model=model, suite=suite) + content.left_out(order)
     title, lines = next(iter(measures.items()))
-    last = content.alike({key: line[-1][1] for key, line in lines.items()})
+    last = content.full_sized({key: line[-1][1] for key, line in lines.items()})
     says = between(f"{title.capitalize()} at the last checkpoint", last) + f" {ONE_TRAINING.capitalize()}."
     source = source_of(CONVERGENCE, model=model, suite=suite)
     return Drawing(slug("convergence", model, suite), caption, draw, source, says=says)
@@ -125,7 +125,7 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Draw
     if not losses:
         return []
     last = {key: loss[-1] for key, (_, loss) in losses.items()}
-    says = between(f"Training loss of {model} in bits per byte after its last batch", content.alike(last))
+    says = between(f"Training loss of {model} in bits per byte after its last batch", content.full_sized(last))
     says += " This is one noisy batch of training text; bits per byte of held-out text compare tokenizers better."
     order = [one for one in _of(content, part) if any(variant == one for variant, _ in losses)]
     shown = content.drawn(order)
@@ -148,7 +148,7 @@ def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) ->
     cells = {str(variant): found for (variant,), found in part.group_by("variant", maintain_order=True)}
     caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size) + content.left_out(order)
     source = source_of(EMBEDDING_NORMS, model=model, size=size)
-    says = between("Tokens that never occur in the pretraining text", content.alike(unseen), 0)
+    says = between("Tokens that never occur in the pretraining text", content.full_sized(unseen), 0)
     draw = partial(norms.draw, cells, content.variants)
     return Drawing(slug("embedding-norms", model, size), caption, draw, source, says=says, folded=True)
 
@@ -191,12 +191,12 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     table = Table(
         slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source, notes=notes, unranked=unranked
     )
-    lossy = Elsewhere(content).lossy
+    lossy = ExternalTokenizers(content).lossy
     values = {key: row["value"] for key, row in found.items() if row["value"] is not None and key[0] not in lossy}
     if len(values) < LEAST_DRAWN:
         return [replace(table, folded=True)]
     lowest: dict[str, float] = {}
-    for (variant, _), value in content.alike(values).items():
+    for (variant, _), value in content.full_sized(values).items():
         lowest[variant] = min(value, lowest.get(variant, value))
     order = sorted((one for one in variants if one not in lossy), key=lambda variant: lowest.get(variant, 1e9))
     shown = set(content.drawn(order))
@@ -207,6 +207,6 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     caption += content.left_out(order, ranked=True) + content.in_brackets
     if gone := [one for one in variants if one in lossy]:
         caption += f" Left out, because they lose text: {listed(gone)}."
-    says = between(f"Bits per byte of {', '.join(names)}", content.labelled_sizes(content.alike(values)))
+    says = between(f"Bits per byte of {', '.join(names)}", content.labelled_sizes(content.full_sized(values)))
     says += f" {ONE_TRAINING.capitalize()}."
     return [Drawing(table.name, caption, draw, source, says=says), table]

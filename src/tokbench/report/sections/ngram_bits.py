@@ -6,13 +6,13 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.external_tokenizers import Elsewhere
+from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.figure_sentences import between, within_reach
 from tokbench.report.figures import curves, differences
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing, PrintedColumn, Table
 from tokbench.report.sections.comparisons import SAID, forest, spread
-from tokbench.report.sections.rows import pairs_told_of_fewer, rows, source_of, split
+from tokbench.report.sections.rows import rows, source_of, split, with_unequal_sizes_note
 from tokbench.report.wording import pluralise, slug, without_rank
 from tokbench.statistics.comparisons.languages import NGRAM_LANGUAGES
 from tokbench.statistics.comparisons.ngram_bits import NGRAM_RANKS, NGRAM_VERDICTS
@@ -76,7 +76,7 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
                 exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn), says))
         exhibits += _forest(content, at)
         for table in (NGRAM_VERDICTS, NGRAM_LANGUAGES):
-            exhibits += [pairs_told_of_fewer(content, one, at["size"]) for one in split(content, table, **at)]
+            exhibits += [with_unequal_sizes_note(content, one, at["size"]) for one in split(content, table, **at)]
     return exhibits
 
 
@@ -113,14 +113,14 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
     draw = partial(curves.draw_ngram_bits, values, order, styles([*content.variants, *order], content.highlight))
     source = source_of(NGRAM_BITS, corpus=corpus)
     last = part.filter(**_last(part))
-    lossy = Elsewhere(content).lossy
+    lossy = ExternalTokenizers(content).lossy
     bits = {
         (variant, size): value
         for variant, size, value in last.select("variant", "size", "value").rows()
         if variant not in lossy
     }
     what = f"Bits per byte of {corpus} with the models of the highest order and the most training text"
-    says = between(what, content.alike(bits)) if bits else ""
+    says = between(what, content.full_sized(bits)) if bits else ""
     caption += content.left_out(order)
     return Drawing(slug("ngram-bits", corpus), caption, draw, source, content.drawn(order), says)
 

@@ -16,7 +16,7 @@ from tokbench.tabulation import table as tidy
 from tokbench.tabulation.table import TidyTable
 
 
-def told_of_smaller(content: ReportContent, table: Table) -> Table:
+def with_excluded_count(content: ReportContent, table: Table) -> Table:
     """Return a table whose caption gives the number of tokenizers left out of measures by nominal size.
 
     Args:
@@ -52,7 +52,7 @@ def unequal(content: ReportContent, variants: Iterable[str], size: int) -> str:
     return f"Pairs with {join_some(names)} are not of equal size: fewer tokens than others of this size."
 
 
-def pairs_told_of_fewer(content: ReportContent, table: Table, size: int) -> Table:
+def with_unequal_sizes_note(content: ReportContent, table: Table, size: int) -> Table:
     """Return a table of pairs, columns ``a`` and ``b``, with a note on pairs of unequal size."""
     note = unequal(content, [*table.frame["a"], *table.frame["b"]], size)
     return replace(table, notes=[*table.notes, note]) if note else table

@@ -103,7 +103,7 @@ class Key(NamedTuple):
         """Return the header of the column.
 
         Args:
-            of: model and suite, or the one of them that differs between columns, see :func:`_told_apart`.
+            of: model and suite, or the one of them that differs between columns, see :func:`_differing_names`.
         """
         return {
             TOKENS: "tokens",
@@ -193,7 +193,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         key=_key(corpora, groups),
         bars=_bars(valued, rows),
         groups=["corpus", "size", "pretokenization"],
-        notes=[_tests(corpora), *_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
+        notes=[_tests(corpora), *_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.has_many_variants],
         source=NumberSource([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[key.measure] for key in keys))),
         choose=["size", *["corpus"] * several],
     )  # fmt: skip
@@ -224,7 +224,7 @@ def _of_other_groups(
     rows: Sequence[tuple[str, int, str]], found: Sequence[Sequence[Cell | None]], of: Mapping[str, str | None]
 ) -> dict[Place, str]:
     """Return remarks on rows whose baseline has another pre-tokenizer."""
-    told = {}
+    reasons = {}
     for index, (row, cells) in enumerate(zip(rows, found, strict=True)):
         baseline = next((cell["baseline"] for cell in cells if cell and cell["baseline"]), None)
         if baseline is None:
@@ -232,11 +232,11 @@ def _of_other_groups(
         other = next(cell["baseline_pretokenization"] for cell in cells if cell and cell["baseline"])
         if other != of[row[2]]:
             mine, theirs = of[row[2]] or UNKNOWN_PRETOKENIZER, other or UNKNOWN_PRETOKENIZER
-            told[index, "pretokenization"] = (
+            reasons[index, "pretokenization"] = (
                 f"pre-tokenizer {mine}, baseline {baseline} has {theirs}: differences from the baseline include that "
                 "of pre-tokenizers"
             )
-    return told
+    return reasons
 
 
 def _reasons(valued: Sequence[tuple[Place, Key, Cell]], by_key: Mapping[Key, Sequence[Cell]]) -> dict[Place, str]:
@@ -253,7 +253,7 @@ def _why_untested(column: Sequence[Cell]) -> set[str | None]:
     return {cell["difference_reason"] for cell in column if cell["difference_verdict"] != BASELINE}
 
 
-def _told_apart(key: Key, keys: Sequence[Key]) -> str:
+def _differing_names(key: Key, keys: Sequence[Key]) -> str:
     """Return model and suite of a column of accuracy, or the one of them that differs if there are several columns."""
     models, suites = ({one[place] for one in keys if one.measure == key.measure} for place in (1, 2))
     if len(models) == len(suites) == 1 or (len(models) > 1 and len(suites) > 1):
@@ -275,30 +275,30 @@ def _level(cells: dict[tuple[str, int, str, Key], dict[str, Any]], keys: list[Ke
 
 def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]], groups: bool) -> PrintedColumn:
     drawn = {(cell["n"], cell["over"]) for cell in cells if cell["difference_low"] is not None}
-    told, of = ABOUT[key.measure], _told_apart(key, keys)
+    about, of = ABOUT[key.measure], _differing_names(key, keys)
     if key.measure == ACCURACY and of in (key.model, key.suite):
         shared = f"of {key.suite}" if of == key.model else f"that {key.model}"
-        told = told.replace("questions", f"questions {shared}", 1)
+        about = about.replace("questions", f"questions {shared}", 1)
     definitions = sorted({cell["definition"] for cell in cells})
     if key.measure in (NGRAM, ALIGNMENT) and len(definitions) == 1:
-        told += f" ({definitions[0]})"
+        about += f" ({definitions[0]})"
     if drawn:
         most = max(n for n, _ in drawn)
-        told += f"; interval over {most:,} {sorted(drawn)[0][1]}" + " or fewer" * (len({n for n, _ in drawn}) > 1)
+        about += f"; interval over {most:,} {sorted(drawn)[0][1]}" + " or fewer" * (len({n for n, _ in drawn}) > 1)
     why = _why_untested(cells)
     if key.measure in WITHOUT_INTERVAL:
-        told += f"; {in_full(WITHOUT_INTERVAL[key.measure])}"
+        about += f"; {in_full(WITHOUT_INTERVAL[key.measure])}"
     elif len(why) == 1 and (reason := next(iter(why))) is not None:
-        told += f"; {in_full(reason)}"
+        about += f"; {in_full(reason)}"
     elif not drawn and why:
-        told += f"; {in_full(max(filter(None, why), default=UNEXPLAINED))}"
+        about += f"; {in_full(max(filter(None, why), default=UNEXPLAINED))}"
     if key.measure == SPEED and (timed := [cell["timed"] for cell in cells if cell["timed"]]):
         sizes, rounds = ({f"{getattr(one, name):,}" for one in timed} for name in ("bytes", "rounds"))
-        told += f"; text of {listed(sorted(sizes))} bytes, {listed(sorted(rounds))} rounds"
+        about += f"; text of {listed(sorted(sizes))} bytes, {listed(sorted(rounds))} rounds"
     decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
     return PrintedColumn(
-        key.name, key.header(of), key.kind, decimals, None, at, [FILES[key.measure]], told, timed=key.measure == SPEED,
+        key.name, key.header(of), key.kind, decimals, None, at, [FILES[key.measure]], about, timed=key.measure == SPEED,
         better="highest" if key.measure in (*HIGHEST, SPEED) else "lowest",
         within="pretokenization" if key.measure == GAP and groups else "",
     )  # fmt: skip

@@ -19,10 +19,10 @@ from tokbench.report.sections.downstream import averages, placed, ranked
 from tokbench.report.sections.intrinsic import (
     DRAWN,
     Measure,
+    corpus_rows,
+    corpus_values,
     measured,
     own_denominators,
-    whole_corpus,
-    whole_corpus_rows,
 )
 from tokbench.report.sections.rows import (
     LEAST_CORRELATED,
@@ -32,7 +32,7 @@ from tokbench.report.sections.rows import (
     source_of,
     split,
     split_all,
-    told_of_smaller,
+    with_excluded_count,
 )
 from tokbench.report.sections.token_effects import causal_effects
 from tokbench.report.wording import listed, pluralise, printed, slug, words
@@ -103,7 +103,7 @@ def statistics(content: ReportContent) -> Section:
         if frame is None:
             missing.append(f"{HEADED.get(name, words(name).capitalize())}: {_why_missing(content, name)}")
         else:
-            beside.append(told_of_smaller(content, make(frame)))
+            beside.append(with_excluded_count(content, make(frame)))
     if beside:
         exhibits += [Heading("correlations", "Correlations of measures with accuracy and each other"), *beside]
     exhibits += _as_papers_do(content)
@@ -169,7 +169,7 @@ def _scatters(content: ReportContent) -> list[Drawing]:
         accuracies = averages(by_size.filter(model=model, suite=suite))
         for corpus in content.corpora_of(intrinsic):
             here = intrinsic.filter(corpus=corpus)
-            definition, values = measured(whole_corpus(here)[0], metric)
+            definition, values = measured(corpus_values(here)[0], metric)
             points = {key: (values[key], accuracies[key]) for key in accuracies if key in values}
             if len(points) < LEAST_CORRELATED:
                 continue
@@ -178,7 +178,7 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 same = correlations.filter(
                     model=model, suite=suite, corpus=corpus, metric=metric, definition=definition
                 )
-                known = whole_corpus_rows(same).filter(pl.col("r").is_not_null(), pl.col("n") == len(points))
+                known = corpus_rows(same).filter(pl.col("r").is_not_null(), pl.col("n") == len(points))
                 correlation = (known["r"][0], known["n"][0]) if len(known) == 1 else None
             order = placed(part) or content.reading
             shown = set(content.drawn(order))
@@ -229,26 +229,26 @@ def _compared(content: ReportContent, frame: pl.DataFrame, *sides: str) -> tuple
 
 
 def _correlations(content: ReportContent, frame: pl.DataFrame) -> Table:
-    whole, left_out = _compared(content, whole_corpus_rows(frame), "")
+    whole, left_out = _compared(content, corpus_rows(frame), "")
     table = rows(CORRELATIONS, whole.with_columns(pl.Series("metric", [words(metric) for metric in whole["metric"]])))
     found = {
         (index, "r"): ends
         for index, (r, n) in enumerate(whole.select("r", "n").rows())
         if r is not None and (ends := fisher_interval(r, n)) is not None
     }
-    few = _few(max(whole["n"].to_list(), default=0))
+    few = _too_few_finding(max(whole["n"].to_list(), default=0))
     notes = [*table.notes, FISHER, *left_out]
     return replace(table, intervals=found, notes=notes, finding=few, folded=table.folded or bool(few))
 
 
-def _few(points: int) -> str:
+def _too_few_finding(points: int) -> str:
     """Return the finding of a table of correlations from too few tokenizers; empty if there are enough."""
     return f"no finding: at most {points} tokenizers, fewer than {LEAST_CORRELATED}" * (points < LEAST_CORRELATED)
 
 
 def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
     """Return the table of correlations of each measure with the drawn measures."""
-    every, left_out = _compared(content, whole_corpus_rows(frame), "_a", "_b")
+    every, left_out = _compared(content, corpus_rows(frame), "_a", "_b")
     pairs: dict[tuple[str, Measure, Measure], dict[str, Any]] = {}
     for row in every.iter_rows(named=True):
         a, b = ((row[f"metric_{side}"], row[f"definition_{side}"]) for side in "ab")
@@ -295,6 +295,6 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
         intervals=intervals,
         notes=[FISHER, *[OTHER_N] * bool(marks), *left_out],
         source=source_of(METRIC_CORRELATIONS),
-        finding=_few(most),
+        finding=_too_few_finding(most),
         folded=len(shown) > (METRIC_CORRELATIONS.prints[0].folds_above or 0),
     )

@@ -38,16 +38,16 @@ def measures_against_models(
     measured = list(_measured(intrinsic, ngram_bits))
     rows: list[dict[str, Any]] = []
     for (model, suite), part in bits_comparisons.group_by("model", "suite", maintain_order=True):
-        told = part.filter(pl.col("verdict").is_in([BETTER, WORSE])).select("a", "b", "size", "verdict").rows()
+        significant = part.filter(pl.col("verdict").is_in([BETTER, WORSE])).select("a", "b", "size", "verdict").rows()
         tested = part.filter(pl.col("verdict").is_not_null(), pl.col("verdict") != NOT_TESTED)
         why = NO_PAIR if tested.height else next(iter(part["reason"].drop_nulls()), NO_PAIR)
         for name, end, values in measured:
             of_these = [
                 (values[a, size] - values[b, size], verdict)
-                for a, b, size, verdict in told
+                for a, b, size, verdict in significant
                 if (a, size) in values and (b, size) in values
             ]
-            if not of_these and told:
+            if not of_these and significant:
                 continue
             corpus, metric, definition = name
             head = {"model": model, "suite": suite, "corpus": corpus, "metric": metric, "definition": definition}

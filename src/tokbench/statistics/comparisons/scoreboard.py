@@ -97,7 +97,7 @@ def scoreboard_families(
         *_ngram_bits(ngram_documents, unit_names),
         *model_bits(BITS, bits_by_seed, unit_names),
         *accuracies(ACCURACY, ranks_by_size, answers_by_seed, trainings),
-        *alignment(ALIGNMENT, _whole(intrinsic, METRIC), alignment_by_word),
+        *alignment(ALIGNMENT, _full_text_rows(intrinsic, METRIC), alignment_by_word),
     ]
     return [_of_equal_size(without_lossy(family, lossy), fewer) for family in families]
 
@@ -112,7 +112,7 @@ def _of_equal_size(family: ComparisonFamily, fewer: Undersized) -> ComparisonFam
     return replace(family, values=values)
 
 
-def _whole(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
+def _full_text_rows(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
     """Return rows of one metric over full texts."""
     alone = pl.col("language").n_unique().over("corpus") == 1
     return intrinsic.filter((pl.col("language") == "") | alone).filter(metric=metric)
@@ -122,8 +122,8 @@ def _tokens(
     intrinsic: pl.DataFrame, documents: pl.DataFrame, unit_names: Mapping[str, str]
 ) -> Iterator[ComparisonFamily]:
     """Yield families for tokens of the evaluation split, and for the gap to the bound within each pre-tokenizer."""
-    counted = _whole(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
-    gaps = _whole(intrinsic, "gap")
+    counted = _full_text_rows(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
+    gaps = _full_text_rows(intrinsic, "gap")
     for (corpus, size), part in counted.group_by("corpus", "size", maintain_order=True):
         here = documents.filter(corpus=corpus, size=size)
         sizes, by_document = _by_document(here)

@@ -162,9 +162,9 @@ def agreement(sheet: Sheet) -> Estimate | None:
     return mean_of([one for part in kept if (one := ratio(*part, unit=WORDS)) is not None])
 
 
-def apart(a: Sheet, b: Sheet) -> Estimate:
+def difference_of_agreements(a: Sheet, b: Sheet) -> Estimate:
     """Return the difference of two means over resources; both must have an :func:`agreement`."""
-    return mean_of([_apart(*both) for both in zip(a, b, strict=True)])
+    return mean_of([_difference_of_ratios(*both) for both in zip(a, b, strict=True)])
 
 
 def drawn(*sheets: Sheet) -> int:
@@ -183,9 +183,9 @@ def _value(value: float | None, reason: str | None, sheet: Sheet | None) -> Valu
 
 
 def _more(sheets: Mapping[str, Sheet], a: str, b: str) -> Estimate | None:
-    return apart(sheets[a], sheets[b]) if a in sheets and b in sheets else None
+    return difference_of_agreements(sheets[a], sheets[b]) if a in sheets and b in sheets else None
 
 
-def _apart(a: Ratio, b: Ratio) -> Estimate:
+def _difference_of_ratios(a: Ratio, b: Ratio) -> Estimate:
     either = (a[1] > 0) | (b[1] > 0)
     return difference_of_ratios((a[0][either], a[1][either]), (b[0][either], b[1][either]), unit=WORDS)

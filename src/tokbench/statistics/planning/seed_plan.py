@@ -161,7 +161,7 @@ def seen_by_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFram
     return SEEN_BY_SEEDS.frame(rows)
 
 
-def told(plan: pl.DataFrame) -> Iterator[str]:
+def plan_sentences(plan: pl.DataFrame) -> Iterator[str]:
     """Yield a sentence for each row of :func:`plan_seeds`."""
     for row in plan.iter_rows(named=True):
         what = f"{row['model']} on {row['corpus'] or 'an unnamed corpus'} at {row['size']}"
