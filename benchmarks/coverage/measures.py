@@ -9,7 +9,7 @@ import polars as pl
 
 from benchmarks.coverage.cases import Case, contains
 from benchmarks.coverage.samples import DISTRIBUTIONS, Rng, unit_values
-from tokbench.statistics.comparisons.scoreboard_rows import Sheet, apart
+from tokbench.statistics.comparisons.scoreboard_rows import Sheet, difference_of_agreements
 from tokbench.statistics.comparisons.task_measures import estimate_mean
 from tokbench.statistics.effects.token_effects import CUTOFF, token_effects
 from tokbench.statistics.scale.scaling import Weighted, slope_weights, sum_of_logs
@@ -66,7 +66,7 @@ def alignment(rng: Rng, words: int, resources: int) -> bool:
         found = [2 * (0.8 * 0.5 + better) for better in (0.0, 0.1)]
         truths.append([one / (one + (0.5 + 0.1 * number + 2 - one) / 2) for one in found])
     truth = float(np.mean([a - b for a, b in truths]))
-    return contains(apart(*sheets), truth)
+    return contains(difference_of_agreements(*sheets), truth)
 
 
 def languages(rng: Rng, count: int, between: float, distribution: str) -> bool:

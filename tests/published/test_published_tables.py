@@ -14,7 +14,7 @@ import yaml
 from tests.support.external_tokenizers import DATA
 from tokbench.config.load import validate
 from tokbench.published import facts
-from tokbench.published.comparison import BESIDE, beside
+from tokbench.published.comparison import BESIDE, compare_cells
 from tokbench.published.translations import published_translations
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.comparisons.translations import bleu, resampled, translation_comparisons
@@ -76,7 +76,7 @@ def test_published_cells_are_paired_with_the_same_cells_of_ours() -> None:
         schema=ACCURACY,
         orient="row",
     )
-    found = beside(intrinsic, accuracy, NO_TEXTS, recipes("pathpiece"))
+    found = compare_cells(intrinsic, accuracy, NO_TEXTS, recipes("pathpiece"))
     assert found.schema == pl.Schema(BESIDE.schema)
     assert found.select("variant", "size", "ours", "published", "ours_on", "published_on").rows() == [
         ("bpe", 40960, 0.3, pytest.approx(0.321), "mpt_1_3b, ten_tasks", "1.3B"),
@@ -117,7 +117,7 @@ def test_models_of_one_tokenizer_are_named_by_their_training_text(tmp_path: Path
         schema=schema(TEXT),
         orient="row",
     )
-    found = beside(measured(), accuracy, texts, experiment)
+    found = compare_cells(measured(), accuracy, texts, experiment)
     told = found.sort("variant", "ours_on", "measure")
     assert told.select("variant", "ours_on", "measure", "ours", "published").rows() == [
         (variant, f"{model}, eleven_tasks", measure, ours, pytest.approx(theirs))
@@ -139,14 +139,14 @@ def test_models_of_one_tokenizer_are_named_by_their_training_text(tmp_path: Path
     short = repeated | {"batches": 1000}
     for changed, times in ((repeated, 9), (short, 6)):
         others = experiment | {"models": experiment["models"] | {"greedtok_1b_equal_text": changed}}
-        assert beside(measured(), accuracy, texts, others).height == times
+        assert compare_cells(measured(), accuracy, texts, others).height == times
 
 
 def test_every_variant_of_the_papers_experiment_is_found() -> None:
     """Each of the 26 variants of the experiment is one of the paper's, and no two are the same one."""
     experiment = recipes("pathpiece")
     rows = [(name, 40960, "minipile", "renyi_efficiency_2.5", NOMINAL, 0.4) for name in experiment["variants"]]
-    found = beside(measured(*rows), *NO_MODELS, experiment)
+    found = compare_cells(measured(*rows), *NO_MODELS, experiment)
     assert found["variant"].n_unique() == found.height == 18
     cells = facts.cells().filter(paper="pathpiece", where="Table 11", size=40960, metric="renyi_efficiency_2.5")
     theirs = dict(cells.select("variant", pl.col("value").cast(pl.Float64)).iter_rows())
@@ -160,7 +160,7 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
         ("entropy_combined_seeding", 32000, "fineweb_edu", "fertility", "tokens / (spaces + line feeds)", 1.1),
         ("bpe_wp", 16000, "fineweb_edu", "fertility", "tokens / pre-tokens", 1.1),
     )
-    found = beside(intrinsic, *NO_MODELS, experiment)
+    found = compare_cells(intrinsic, *NO_MODELS, experiment)
     assert found.select("variant", "published").rows() == [("combined_seeding", 1.12)]
     picky = [
         ("en_de_picky_09", 8192, "en_de", "mean_token_length", "bytes / tokens of the vocabulary", 6.0),
@@ -168,7 +168,7 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
         ("en_de_picky_09", 8192, "en_de", "removed_tokens", "tokens made and removed for good", 150.0),
         ("de_et_picky_09", 8192, "de_et", "removed_tokens", "tokens made and removed for good", 150.0),
     ]
-    found = beside(
+    found = compare_cells(
         measured(*picky),
         *NO_MODELS,
         recipes("picky_bpe", **PAIRS),
@@ -184,8 +184,8 @@ def test_papers_of_several_corpora_want_the_same_corpus() -> None:
         (name, 1256, corpus, "fertility", "tokens / pre-tokens", 1.6)
         for name, corpus in (("one", "un"), ("other", "books"))
     ]
-    assert beside(measured(*rows), *NO_MODELS, named)["variant"].to_list() == ["one"]
-    assert beside(measured(*rows), *NO_MODELS, {}).is_empty()
+    assert compare_cells(measured(*rows), *NO_MODELS, named)["variant"].to_list() == ["one"]
+    assert compare_cells(measured(*rows), *NO_MODELS, {}).is_empty()
 
 
 GOOD, POOR = (f"10 10 {common} 10 9 8 7" for common in ("9 8 7 6", "5 2 1 1"))

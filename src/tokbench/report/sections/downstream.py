@@ -276,13 +276,13 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         cells = {size: found.get((row["variant"], size), {}) for size in sizes}
         baseline, average = row["random_baseline"], row["average"]
         above = None if baseline is None or average is None else average - baseline
-        averages = {str(size): cell.get("average") for size, cell in cells.items()}
+        by_column = {str(size): cell.get("average") for size, cell in cells.items()}
         rows.append(
             {
                 "rank": row["rank"],
                 "variant": row["variant"],
                 "average": average,
-                **averages,
+                **by_column,
                 "above": above,
                 "n": row["n"],
             }
