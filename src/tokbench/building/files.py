@@ -60,7 +60,7 @@ class BuildFiles:
 
 
 class BuildInputs(NamedTuple):
-    """What is read before a tokenizer is built.
+    """Inputs that are read before a tokenizer is built.
 
     Attributes:
         source: source of the construction.

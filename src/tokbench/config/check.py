@@ -25,7 +25,7 @@ from tokbench.io.paths import folder_mistakes, path_mistakes
 
 
 def check(experiment: Experiment) -> list[str]:
-    """Return one line for each mistake, ``key: what is wrong; the remedy``; empty if there is none."""
+    """Return one line for each mistake, ``key: mistake; remedy``; empty if there is none."""
     return [
         *_results(experiment),
         *_name(experiment),

@@ -33,7 +33,7 @@ def unit_mistakes(experiment: Experiment) -> Iterator[str]:
 
 
 def parallel_mistakes(experiment: Experiment) -> Iterator[str]:
-    """Yield one line for each mistake in parallel corpora and translations, ``key: what is wrong; the remedy``."""
+    """Yield one line for each mistake in parallel corpora and translations, ``key: mistake; remedy``."""
     yield from _translations(experiment)
     for name, parallel in experiment.parallel_corpora.items():
         for split, source in parallel.sources().items():

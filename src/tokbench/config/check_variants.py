@@ -13,7 +13,7 @@ from tokbench.segmentation import segmentations
 
 
 def variant_mistakes(experiment: Experiment) -> Iterator[str]:
-    """Yield one line for each mistake in variants, ``key: what is wrong; the remedy``."""
+    """Yield one line for each mistake in variants, ``key: mistake; remedy``."""
     yield from _measured(experiment)
     yield from _built(experiment)
     yield from _elsewhere(experiment)

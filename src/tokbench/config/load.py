@@ -165,7 +165,7 @@ def _with_path(options: Any, path: Any, alone: str = "type") -> Any:
 
 
 def notes(experiment: Experiment) -> Iterator[str]:
-    """Yield one line for each recipe that equals an earlier one or is not used, ``key: what is odd``."""
+    """Yield one line for each recipe that equals an earlier one or is not used, ``key: note``."""
     runs, translations = experiment.runs, experiment.translations
     built = experiment.built.values()
     measured = {*experiment.measured_corpora(), *(run.corpus for run in runs), experiment.metrics.vocabulary.words_of}

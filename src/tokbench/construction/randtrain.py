@@ -4,7 +4,7 @@
 with algorithm A-ES (Efraimidis, "Weighted Random Sampling over Data Streams", 2010): each token draws u, uniform
 between 0 and 1, and the tokens with the greatest u^(1/p) are chosen.
 
-Reference: ``matches`` in :mod:`tokbench.reference.segmentation`, for what n-grams weigh.
+Reference: ``matches`` in :mod:`tokbench.reference.segmentation`, for the weights of n-grams.
 """
 
 import hashlib

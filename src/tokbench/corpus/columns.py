@@ -52,7 +52,7 @@ class FieldColumns:
 
         Args:
             columns: the column of each field, plain or dictionary-encoded text.
-            place: what is before the number of a row in messages: ``row``, or a part of the file.
+            place: text before the number of a row in messages: ``row``, or a part of the file.
             numbers: numbers of the rows, from 1.
             reading: limits of a text.
         """

@@ -85,8 +85,8 @@ class RecordRule:
 
         Args:
             place: file and line or row.
-            reason: what is wrong with the record.
-            remedy: what can be done, for the message.
+            reason: mistake of the record.
+            remedy: remedy, for the message.
 
         Raises:
             BadRecordError: bad records are errors.

@@ -1,4 +1,4 @@
-"""Files of a source: those that its paths name, what is left out of folders, and checks of endings and first bytes."""
+"""Files of a source: those that its paths name, skipped files of folders, and checks of endings and first bytes."""
 
 import glob
 from pathlib import Path

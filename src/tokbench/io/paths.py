@@ -27,7 +27,7 @@ def literal(path: str | PathLike[str]) -> str:
 
 
 def path_mistakes(key: str, paths: Iterable[str | PathLike[str]], *, patterns: bool = False) -> Iterator[str]:
-    """Yield one line, ``key: what is wrong; the remedy``, for the first path that the workflow cannot use.
+    """Yield one line, ``key: mistake; remedy``, for the first path that the workflow cannot use.
 
     Args:
         key: key of the paths in the configuration.

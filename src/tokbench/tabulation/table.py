@@ -93,7 +93,7 @@ class Print:
 
     Attributes:
         section: identifier of the section.
-        caption: what was measured; may contain keys of ``by`` in braces.
+        caption: the measured quantity; may contain keys of ``by`` in braces.
         shown: names of the columns in order (default: all except ``reason``).
         by: columns to group by; one printed table per group (default: one table).
         files: files that the numbers come from, see :class:`tokbench.report.layout.NumberSource`.

@@ -47,7 +47,7 @@ def overlap(
     Args:
         vocabularies: vocabularies by name; pairs come in this order.
         single_bytes: count single bytes, which all vocabularies have (default: True). "A partition cover approach to
-            tokenization" (figure 5) does not state what it counts. Its token sets are those added to the 256 bytes, so
+            tokenization" (figure 5) does not define its counts. Its token sets are those added to the 256 bytes, so
             its share of common tokens is ``share_of_a`` with False.
         pairs: names of the pairs (default: None, every pair).
 

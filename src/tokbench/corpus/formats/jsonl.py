@@ -206,7 +206,7 @@ def _keys_of_text(line: bytes) -> list[str]:
 
 
 def mistake_at(line: bytes, byte: int) -> tuple[str, str]:
-    """Return the column of a mistake in a line that is not JSON, as ``:column`` or empty, and what is wrong.
+    """Return the column of a mistake in a line that is not JSON, as ``:column`` or empty, and the mistake.
 
     Args:
         line: the line.

@@ -1,8 +1,8 @@
 """Training by several processes: ``torchrun`` starts them, on this machine or on every node of a SLURM job.
 
 The launcher validates the inputs and prepares the checkpoints before any process starts, and keeps the checkpoints
-locked until all processes have ended. It passes on what the process of rank 0 writes. If a process fails, torchrun ends
-the others, and one line says which process failed and why.
+locked until all processes have ended. It passes on the output of the process of rank 0. If a process fails, torchrun
+ends the others, and one line says which process failed and why.
 """
 
 import ctypes

@@ -19,7 +19,7 @@ from tokbench.statistics.comparisons.translations import CHRF_ORDER, Score, bleu
 NEAR = 1e-6
 """Largest difference between a score from counts and sacrebleu's own."""
 Statistics = Callable[[str, str], list[int]]
-"""Function that counts what a score is computed from, for a translation and its reference."""
+"""Function that counts the statistics of a score, for a translation and its reference."""
 
 
 class Translated(NamedTuple):

@@ -43,7 +43,7 @@ def draw(
 
     The upper row has bits per byte and the fitted lines. The lower row has the same relative to the baseline's line at
     the same quantity, because differences between tokenizers are small next to those between scales. It leaves out
-    what is outside the range of the baseline's models.
+    values outside the range of the baseline's models.
 
     Args:
         panels: label of the quantity -> tokenizer -> law.
