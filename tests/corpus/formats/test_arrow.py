@@ -120,7 +120,7 @@ def test_column_without_text_is_an_error_even_if_bad_records_are_skipped(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_file_that_is_cut_off_is_rejected_wherever_it_ends(form: str, tmp_path: Path) -> None:
+def test_truncated_files_are_rejected(form: str, tmp_path: Path) -> None:
     """Also between two batches of a stream, which Arrow takes for its end."""
     path = write(tmp_path / "rows.arrow", pa.table({"text": ["some text"] * 6}), form)
     whole = path.read_bytes()
