@@ -8,7 +8,7 @@ text packed by one job is one slice per phase. The files do not depend on the nu
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -135,12 +135,12 @@ def pack(text: OrderedDocuments, form: SliceForm, folder: Path, counts: Path | N
         atomic_folder(folder, "packed sequences") as partial,
         TemporaryDirectory(dir=partial, prefix=".slices-") as name,
     ):
-        written = []
+        slices = {}
         for number, (phase, budget) in enumerate(zip(by_phase(text, form.slices), form.budgets(), strict=True)):
-            written.append(Path(name, str(number)))
-            written[-1].mkdir()
-            write_slice(phase, number, TextLimit.of(budget, phase.text_bytes), TextTotals(), form, written[-1])
-        return _join(written, form, partial, counts)
+            (place := Path(name, str(number))).mkdir()
+            limit = TextLimit.of(budget, phase.text_bytes)
+            slices[place] = write_slice(phase, number, limit, TextTotals(), form, place)
+        return _join(slices, form, partial, counts)
 
 
 def write_slice(
@@ -196,40 +196,45 @@ def join(folders: Sequence[Path], form: SliceForm, folder: Path, counts: Path | 
     Raises:
         TokbenchError: a slice is missing, was changed, or is part of other sequences.
     """
-    by_number = {PackedSlice.of(each, form).number: each for each in folders}
-    if sorted(by_number) != list(range(form.slices.number)):
-        missing = next(number for number in range(form.slices.number) if number not in by_number)
-        raise TokbenchError(f"slice {missing} of {form.slices.number} is in none of the folders; {AGAIN}")
+    slices = {each: PackedSlice.of(each, form) for each in folders}
+    missing = set(range(form.slices.number)) - {packed.number for packed in slices.values()}
+    if missing:
+        raise TokbenchError(f"slice {min(missing)} of {form.slices.number} is in none of the folders; {AGAIN}")
     with atomic_folder(folder, "packed sequences") as partial:
-        return _join([by_number[number] for number in range(form.slices.number)], form, partial, counts)
+        return _join(slices, form, partial, counts)
 
 
-def _join(folders: Sequence[Path], form: SliceForm, target: Path, counts: Path | None) -> tuple[Packing, ...]:
+def _join(
+    slices: Mapping[Path, PackedSlice], form: SliceForm, target: Path, counts: Path | None
+) -> tuple[Packing, ...]:
+    folders = {packed.number: folder for folder, packed in slices.items()}
     occurrences = np.zeros(form.vocabulary + 1, np.int64)
-    for each in folders:
+    for each in folders.values():
         reject_altered(each / OCCURRENCES, AGAIN)
         occurrences += read_occurrences(each / OCCURRENCES, form.vocabulary, form.tokenizer)
-    phases = [[folders[number] for number in phase] for phase in form.slices.by_phase()]
+    phases = [{folders[number]: slices[folders[number]] for number in phase} for phase in form.slices.by_phase()]
     if (second := form.slices.second_phase) is None:
         packed = [_join_phase(phases[0], form, form.budget, target)]
     else:
         packed = []
-        for name, slices, budget in zip(FOLDERS, phases, form.budgets(), strict=True):
+        for name, phase, budget in zip(FOLDERS, phases, form.budgets(), strict=True):
             with atomic_folder(target / name, "packed sequences") as place:
-                packed.append(_join_phase(slices, form, budget, place))
+                packed.append(_join_phase(phase, form, budget, place))
         (target / PHASES).write_text(json.dumps({"second_phase": second}) + "\n", encoding="utf-8")
     if counts is not None:
         write_occurrences(occurrences, counts, form.tokenizer)
     return tuple(packed)
 
 
-def _join_phase(folders: Sequence[Path], form: SliceForm, budget: TextBudget | None, target: Path) -> Packing:
-    """Join the slices of a phase in an empty folder."""
-    slices = [PackedSlice.of(each, form) for each in folders]
-    totals, remainder, split_bytes = TextTotals(), TextTotals(), slices[0].split_bytes
-    for each in slices:
-        totals.add(each.read)
-        remainder.add(each.in_rest)
+def _join_phase(
+    slices: Mapping[Path, PackedSlice], form: SliceForm, budget: TextBudget | None, target: Path
+) -> Packing:
+    """Join the slices of a phase, in their order, in an empty folder."""
+    totals, remainder = TextTotals(), TextTotals()
+    for packed in slices.values():
+        totals.add(packed.read)
+        remainder.add(packed.in_rest)
+    split_bytes = next(iter(slices.values())).split_bytes  # That of the phase, equal in all its slices.
     padding = np.full(-totals.tokens % form.sequence_length, form.vocabulary + 1, np.int32)
     packing = Packing(
         **asdict(totals),
@@ -244,7 +249,7 @@ def _join_phase(folders: Sequence[Path], form: SliceForm, budget: TextBudget | N
         budget=str(budget or ""),
         passes=TextLimit.of(budget, split_bytes).passes,
         **{f"rest_{name}": value for name, value in asdict(remainder).items()},
-        digest=_join_shards(folders, form, totals.tokens, padding, target),
+        digest=_join_shards(list(slices), form, totals.tokens, padding, target),
     )
     packing.write(target)
     return packing
