@@ -108,7 +108,7 @@ def test_imported_ranks_keep_the_pattern_and_special_tokens_of_their_export(
         assert again.pretokenization == scheme
         assert again.vocabulary.special == {SIZE: END_OF_TEXT.encode(), SIZE + 1: PADDING.encode()}
         assert (again.end_of_text, again.id_limit) == (SIZE, SIZE + 2)
-        assert again.origin["imported"]["told"] == ["2 special tokens of the file beside it are text in texts"]
+        assert again.origin["imported"]["told"] == ["2 special tokens of the file next to it are text in texts"]
     by_name = ReadOptions(pattern="space", special_tokens={"<s>": SIZE})
     named = read_tokenizer(place, form, by_name)
     assert (named.pretokenization, named.vocabulary.special) == ("space", {SIZE: b"<s>"})

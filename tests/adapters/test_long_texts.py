@@ -16,7 +16,7 @@ from tests.support.external_tokenizers import level, read  # noqa: F401
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.libraries.charsmaps import check_charsmaps
-from tokbench.tokenizer.libraries.growth import MOST, growth
+from tokbench.tokenizer.libraries.growth import MAX_GROWTH, growth
 
 SIGNS = "a\u00e9\u00bd\ufdfa\u4e2d \u0130\ufb01b\U0001f642x"
 
@@ -116,18 +116,18 @@ def test_tables_of_sentencepiece_that_make_texts_too_long(table: str, tmp_path: 
     sentencepiece_model_pb2 = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
     rules = tmp_path / "rules.tsv"
     models = {}
-    for length in (MOST, MOST + 1):
+    for length in (MAX_GROWTH, MAX_GROWTH + 1):
         rules.write_text(f"61\t{' '.join(['62'] * length)}\n")
         trained = made.sentencepiece_model(normalization_rule_tsv=str(rules))
         content = sentencepiece_model_pb2.ModelProto.FromString(trained).normalizer_spec.precompiled_charsmap
         model = sentencepiece_model_pb2.ModelProto.FromString(made.sentencepiece_model())
         getattr(model, table).precompiled_charsmap = content
         models[length] = made.written(tmp_path / f"{length}.model", model.SerializeToString())
-    assert len(read(models[MOST], "sentencepiece")) > 256
+    assert len(read(models[MAX_GROWTH], "sentencepiece")) > 256
     with pytest.raises(TokbenchError, match=r"its table of normalisations makes 257 characters of one, and 256 are"):
-        read(models[MOST + 1], "sentencepiece")
+        read(models[MAX_GROWTH + 1], "sentencepiece")
     with pytest.raises(TokbenchError, match="not a model of SentencePiece"):
-        read(made.written(tmp_path / "cut.model", models[MOST].read_bytes()[:-400]), "sentencepiece")
+        read(made.written(tmp_path / "cut.model", models[MAX_GROWTH].read_bytes()[:-400]), "sentencepiece")
 
 
 def test_tables_count_in_the_growth() -> None:

@@ -15,7 +15,7 @@ from pydantic import Discriminator, Field, Tag, create_model, model_validator
 from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL
 from tokbench.adapters.forms.parsed import ReadOptions, check_special
 from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
-from tokbench.adapters.forms.ranks import beside
+from tokbench.adapters.forms.ranks import sidecar_of
 from tokbench.adapters.forms.tiktoken import pattern_of_ranks
 from tokbench.adapters.forms.transformers import detect_format, file_in
 from tokbench.adapters.read import REVISION
@@ -155,7 +155,7 @@ def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Itera
         return
     yield from _path(key, name, variant)
     place = Path(variant.path or "")
-    known = variant.form == "tiktoken" and place.is_file() and (beside(place) or pattern_of_ranks(place))
+    known = variant.form == "tiktoken" and place.is_file() and (sidecar_of(place) or pattern_of_ranks(place))
     if variant.form in PATTERN_LESS and variant.pattern is None and not known:
         yield (
             f"{key}.pattern: a file of form '{variant.form}' has no pre-tokenization pattern; "
@@ -231,8 +231,10 @@ def _folder(key: str, place: Path, variant: ExternalTokenizer) -> Iterator[str]:
         return
     if found is None:
         yield f"{key}.path: '{place}' has no known tokenizer file; name a folder that has one"
-    elif found[1] == "tiktoken" and variant.pattern is None and not (beside(found[0]) or pattern_of_ranks(found[0])):
-        yield f"{key}.pattern: '{found[0]}' has no pre-tokenization pattern; name its pattern, as in pattern: cl100k"
+        return
+    file, form = found
+    if form == "tiktoken" and variant.pattern is None and not (sidecar_of(file) or pattern_of_ranks(file)):
+        yield f"{key}.pattern: '{file}' has no pre-tokenization pattern; name its pattern, as in pattern: cl100k"
 
 
 Size = int | Literal["own"]

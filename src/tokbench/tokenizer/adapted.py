@@ -125,7 +125,7 @@ OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "option
 """Attributes of a tokenizer in Tokbench's three phases that this one lacks."""
 WORDS_BY = "gpt2"
 """Pre-tokenization whose pre-tokens are the words of a text, because a library's own are not known."""
-STRANGE = ("\U0003134a", "\U0001304b", "\U0001fbf9", "\U0001ed3d", "\U0010fffd", "x" * 1000)
+UNUSUAL_TEXTS = ("\U0003134a", "\U0001304b", "\U0001fbf9", "\U0001ed3d", "\U0010fffd", "x" * 1000)
 """Letters, numbers and signs that hardly any vocabulary has, and a long word: they are encoded to the unknown token."""
 
 
@@ -208,7 +208,7 @@ class AdaptedTokenizer(Tokenizer):
     def entries(self) -> int:
         """Number of ids that encoding may return: the tokens, and the unknown token if a text has one."""
         unknown = self.library.unknown
-        return self.tokens + (unknown is not None and any(unknown in self.encode(text) for text in STRANGE))
+        return self.tokens + (unknown is not None and any(unknown in self.encode(text) for text in UNUSUAL_TEXTS))
 
     @property
     def segments_documents(self) -> bool:

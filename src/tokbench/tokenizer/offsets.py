@@ -43,7 +43,7 @@ def byte_spans(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
         borders = _by_bytes(library, library.encode(characters), text)
     if borders is not None:
         return np.stack([borders[:-1], borders[1:]], axis=1)
-    spans = _told_by(library, characters, name)
+    spans = _reported_spans(library, characters, name)
     if spans is None:
         raise TokbenchError(
             f"{name}, which reports no offsets, and the tokens of this text do not spell it; "
@@ -76,7 +76,7 @@ def token_spans(library: Library, ids: NDArray[np.int32], text: bytes, unknown: 
         characters = text.decode()
         with library_errors("the library fails on a text"):
             borders = _by_bytes(library, numbers, text)
-            spans = None if borders is not None else _told_by(library, characters, "the tokenizer")
+            spans = None if borders is not None else _reported_spans(library, characters, "the tokenizer")
     except (UnicodeDecodeError, TokbenchError):
         return not_placed(ids)
     if borders is not None:
@@ -159,7 +159,7 @@ def character_spans_of(library: Library, text: str, name: str) -> NDArray[np.int
     """
     data = text.encode("utf-8", "surrogatepass")
     _characters(data, name)
-    spans = _told_by(library, text, name)
+    spans = _reported_spans(library, text, name)
     return character_spans(text, borders_of(library, data, name)) if spans is None else spans
 
 
@@ -183,7 +183,7 @@ def _by_bytes(library: Library, ids: Sequence[int], text: bytes) -> NDArray[np.i
     return np.minimum(ends, len(text)) if written == text + SUFFIX else None
 
 
-def _told_by(library: Library, text: str, name: str) -> NDArray[np.int64] | None:
+def _reported_spans(library: Library, text: str, name: str) -> NDArray[np.int64] | None:
     with library_errors(f"{name}, which fails on a text"):
         spans = library.spans(text)
     return None if spans is None else np.array(spans, np.int64).reshape(-1, 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.forms import FORMS
-from tokbench.adapters.forms.ranks import beside
+from tokbench.adapters.forms.ranks import sidecar_of
 from tokbench.adapters.forms.transformers import FORMS_OF_FILES, settings_folder
 from tokbench.adapters.read import FILES
 from tokbench.building.files import LANGUAGES_READER, READERS
@@ -220,7 +220,7 @@ class Imports:
             names = ("merges.txt*", "vocab.json*") if variant.form == "merges" else tuple(f"{name}*" for name in FILES)
             return sorted({str(file) for name in names for file in place.glob(name) if file.is_file()})
         near = [place.parent / name for name in BESIDE] if variant.form == "merges" else []
-        if variant.form == "tiktoken" and (settings := beside(place)) is not None:
+        if variant.form == "tiktoken" and (settings := sidecar_of(place)) is not None:
             near.append(settings)
         if variant.form == "transformers":
             near += [folder / name for folder in {place.parent, settings_folder(place.parent)} for name in FILES]

@@ -44,8 +44,8 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         raise TokbenchError(f"{path}: no merges.txt in it; name another folder, or a file")
     merges = _merges(file)
     pairs = list(merges.values())
-    beside = named_file(folder, "encoder.json" if plain_name(file.name) == "vocab.bpe" else "vocab.json")
-    ids = _numbered(pairs) if beside is None else parse_json(read_bounded(beside), str(beside), remedy=REMEDY)
+    listed = named_file(folder, "encoder.json" if plain_name(file.name) == "vocab.bpe" else "vocab.json")
+    ids = _numbered(pairs) if listed is None else parse_json(read_bounded(listed), str(listed), remedy=REMEDY)
     known = ids if isinstance(ids, dict) else {}
     for number, (left, right) in merges.items():
         if not {left, right, left + right} <= known.keys():

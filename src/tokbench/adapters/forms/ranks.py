@@ -55,7 +55,7 @@ def native_ranks(
 
 
 @dataclass(frozen=True)
-class Beside:
+class Sidecar:
     """Content of the second file.
 
     Attributes:
@@ -67,7 +67,7 @@ class Beside:
     special: Mapping[str, int]
 
 
-def beside(path: Path) -> Path | None:
+def sidecar_of(path: Path) -> Path | None:
     """Return the second file next to ranks; None if there is none, or the ranks do not have the export's name."""
     if plain_name(path.name) != RANKS:
         return None
@@ -75,7 +75,7 @@ def beside(path: Path) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-def read_beside(path: Path) -> Beside:
+def read_sidecar(path: Path) -> Sidecar:
     """Parse the second file.
 
     Raises:
@@ -86,4 +86,4 @@ def read_beside(path: Path) -> Beside:
     if not isinstance(pattern, str) or not isinstance(special, dict):
         raise TokbenchError(f"{path}: 'pat_str' is not text, or 'special_tokens' not an object; {AGAIN}")
     check_special(special, f"{path}: special_tokens")
-    return Beside(pattern, special)
+    return Sidecar(pattern, special)

@@ -11,7 +11,7 @@ from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions, check_apart, check_special
 from tokbench.adapters.forms.patterns import Pattern, check_expression, named_pattern
-from tokbench.adapters.forms.ranks import Beside, beside, native_ranks, read_beside
+from tokbench.adapters.forms.ranks import Sidecar, native_ranks, read_sidecar, sidecar_of
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError, shortened
 from tokbench.pretokenization.patterns.dialects import NotNativeError
@@ -32,8 +32,8 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     Raises:
         TokbenchError: a file is damaged, no pattern is given, or a special token has an id that is taken.
     """
-    place = beside(path) if options.pattern is None or options.special_tokens is None else None
-    known = None if place is None else read_beside(place)
+    place = sidecar_of(path) if options.pattern is None or options.special_tokens is None else None
+    known = None if place is None else read_sidecar(place)
     content = read_bounded(path)
     ranks = parse_ranks(content, str(path))
     encoding = encoding_of(ranks, options.pattern)
@@ -84,7 +84,7 @@ def pattern_of_ranks(path: Path) -> str | None:
 
 
 def _pattern(
-    path: Path, content: bytes, options: ReadOptions, place: Path | None, known: Beside | None, encoding: str | None
+    path: Path, content: bytes, options: ReadOptions, place: Path | None, known: Sidecar | None, encoding: str | None
 ) -> tuple[Pattern, list[str]]:
     """Return the pattern, and a note if it is that of known ranks."""
     if options.pattern is not None:
@@ -124,14 +124,14 @@ def _check_pattern(path: Path, content: bytes, pattern: Pattern, given: str, enc
 
 
 def _special(
-    encoding: str | None, options: ReadOptions, known: Beside | None, settings: FolderSettings
+    encoding: str | None, options: ReadOptions, known: Sidecar | None, settings: FolderSettings
 ) -> tuple[dict[str, int], str]:
     """Return special tokens with their ids, and their source."""
     if options.special_tokens is not None:
         check_special(options.special_tokens, GIVEN)
         return options.special_tokens, f"given in place of those of {encoding}" if encoding else "given"
     if known is not None:
-        return dict(known.special), "of the file beside it"
+        return dict(known.special), "of the file next to it"
     if settings.added:
         special = {entry["content"]: entry["id"] for entry in settings.added}
         check_special(special, settings.source)

@@ -11,7 +11,7 @@ import numpy as np
 
 LABEL = 0x800000FF
 LEAF = 0x100
-LONGEST = 256
+MAX_CHARACTERS = 256
 """Maximum number of characters that a table may map one to. Those of SentencePiece map to up to 18."""
 
 
@@ -41,7 +41,7 @@ def check_charsmap(table: bytes) -> None:
     """Check all units and strings of a table.
 
     Raises:
-        ValueError: it is truncated, a unit points outside it, or a string is longer than :data:`LONGEST`.
+        ValueError: it is truncated, a unit points outside it, or a string is longer than :data:`MAX_CHARACTERS`.
     """
     if not table:
         return
@@ -67,5 +67,7 @@ def check_charsmap(table: bytes) -> None:
         nodes = nodes[~seen[nodes]]  # Equal ends are stored once.
     if not strings.endswith(b"\0"):
         raise ValueError("its table of normalisations has no end")
-    if (longest := longest_string(table)) > LONGEST:
-        raise ValueError(f"its table of normalisations makes {longest:,} characters of one, and {LONGEST} are the most")
+    if (longest := longest_string(table)) > MAX_CHARACTERS:
+        raise ValueError(
+            f"its table of normalisations makes {longest:,} characters of one, and {MAX_CHARACTERS} are the most"
+        )

@@ -12,13 +12,13 @@ from typing import Any
 
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization.patterns.dialects import ONIGURUMA, NotNativeError, translated
-from tokbench.tokenizer.libraries.charsmaps import LONGEST, longest_string
+from tokbench.tokenizer.libraries.charsmaps import MAX_CHARACTERS, longest_string
 
-MOST = LONGEST
+MAX_GROWTH = MAX_CHARACTERS
 """Largest accepted growth. Unicode's normal forms make up to 18 characters of one, UTF-8 up to 4 bytes."""
 DECOMPOSED = 18
 """Characters of the longest compatibility decomposition, that of U+FDFA."""
-SHOWN = 1e12
+MAX_SHOWN = 1e12
 """Largest growth shown as a number; it is computed in floats, which may become infinite."""
 UNICODE = frozenset(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "BertNormalizer", "Precompiled"))
 """Steps that decompose characters. A second one does not decompose further."""
@@ -28,7 +28,7 @@ LISTS = ("normalizers", "pretokenizers", "decoders")
 
 
 def check_growth(normalizer: Any, pre_tokenizer: Any, decoder: Any) -> None:
-    """Reject steps that may make more than :data:`MOST` characters of one.
+    """Reject steps that may make more than :data:`MAX_GROWTH` characters of one.
 
     Args:
         normalizer: normalizer in the library's JSON, None for none.
@@ -41,10 +41,10 @@ def check_growth(normalizer: Any, pre_tokenizer: Any, decoder: Any) -> None:
     encoding = [*_steps(normalizer), *_steps(pre_tokenizer)]
     decoding = [step for step in _steps(decoder) if step["type"] == "Replace"]
     for what, steps in (("normalizer and pre_tokenizer", encoding), ("decoder", decoding)):
-        if (found := growth(steps)) > MOST:
-            number = f"{found:,.0f}" if found < SHOWN else "over 10^12"
+        if (found := growth(steps)) > MAX_GROWTH:
+            number = f"{found:,.0f}" if found < MAX_SHOWN else "over 10^12"
             raise TokbenchError(
-                f"{what}: one character may become {number} ({MOST} at most); remove steps that make texts longer"
+                f"{what}: one character may become {number} ({MAX_GROWTH} at most); remove steps that make texts longer"
             )
 
 
