@@ -135,8 +135,8 @@ def test_reasons_of_the_cluster_are_one_line_each(slurm: Cluster, trouble: Run, 
     assert sorted(told) == sorted(
         [
             "slurm  ask for more than a node has was refused: Memory specification can not be satisfied; Requested node"
-            " configuration is not available (mem_mb 900000, cores 1, runtime 60, partition cpu); what one job may ask"
-            " for is cores, and mem_mb under resources, in the profile: no more than a node has",
+            " configuration is not available (mem_mb 900000, cores 1, runtime 60, partition cpu); lower cores, or"
+            " mem_mb under resources, in the profile: no job may request more than a node has",
             "slurm  ask for two weeks waits: PartitionTimeLimit: it will never start: its runtime is more than its"
             " partition allows; give the rule less runtime, by set-resources in the profile, or a partition that allows"
             " it",
