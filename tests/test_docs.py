@@ -72,7 +72,7 @@ def test_contents_of_the_site_name_every_page_once(site: dict[Path, str]) -> Non
 
 
 def test_page_of_the_interface_has_every_public_name(site: dict[Path, str]) -> None:
-    registries = {"constructions", "metrics", "pretokenizations", "resource_types", "segmentations"}
+    registries = {"constructions", "corpus_formats", "metrics", "pretokenizations", "resource_types", "segmentations"}
     for name in set(tokbench.__all__) - registries:
         assert f"### `tokbench.{name}`\n" in site[Path("docs/api.md")]
     assert make_api_docs.page() == site[Path("docs/api.md")]
@@ -89,7 +89,8 @@ def test_page_of_the_tables_has_every_column(site: dict[Path, str]) -> None:
 def test_page_of_the_configuration_has_every_method(site: dict[Path, str]) -> None:
     page = site[Path("docs/configuration.md")]
     assert page.startswith(make_configuration_docs.INTRODUCTION)
-    for methods in (tokbench.constructions, tokbench.pretokenizations, tokbench.segmentations, tokbench.resource_types):
+    registries = (tokbench.constructions, tokbench.pretokenizations, tokbench.segmentations, tokbench.resource_types)
+    for methods in (*registries, tokbench.corpus_formats):
         assert not [name for name in methods if f"`{name}`" not in page]
 
 

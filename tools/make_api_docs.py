@@ -60,9 +60,9 @@ INTRODUCTION = """\
 [A notebook](tour.ipynb) shows this interface in ten cells.
 
 This interface is stable: names and meanings change only with a note in the [changelog](../CHANGELOG.md). The
-registries are `tokbench.constructions`, `.pretokenizations`, `.segmentations`, `.metrics` and `.resource_types`. A
-registry returns its methods by name, and lists all names when it is printed or iterated. [How to add a
-method](own_tokenizer.md) explains the decorators. `make docs` makes this page from the docstrings.
+registries are `tokbench.constructions`, `.pretokenizations`, `.segmentations`, `.metrics`, `.corpus_formats` and
+`.resource_types`. A registry returns its methods by name, and lists all names when it is printed or iterated. [How to
+add a method](own_tokenizer.md) explains the decorators. `make docs` makes this page from the docstrings.
 
 `import tokbench` makes `transformers.AutoTokenizer` open the folders of our tokenizers. It adds a finder to
 `sys.meta_path`, which registers our class when `transformers` is imported. It imports no library itself.

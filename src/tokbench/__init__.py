@@ -2,7 +2,8 @@
 
 Typical steps: :func:`count` pre-tokens, :func:`build` tokenizers from them, :func:`load` or :func:`wrap` others,
 :func:`measure` one, :func:`compare` several. ``tokbench.constructions``, ``.segmentations``, ``.pretokenizations``,
-``.metrics`` and ``.resource_types`` are the registries of methods. Each name is imported on first use.
+``.metrics``, ``.corpus_formats`` and ``.resource_types`` are the registries of methods. Each name is imported on first
+use.
 
 After this import, ``transformers.AutoTokenizer`` opens Tokbench's tokenizer folders. The class is registered when
 ``transformers`` first imports its tokenizers, so the import of this package stays fast.
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tokbench.api.inspect import bound, check, ngram_bits, read_results, show
     from tokbench.api.texts import read
     from tokbench.construction import constructions
+    from tokbench.corpus.formats import corpus_formats
     from tokbench.errors import TokbenchError
     from tokbench.metric import metrics
     from tokbench.pretokenization import schemes as pretokenizations
@@ -38,6 +40,7 @@ __all__ = [
     "check",
     "compare",
     "constructions",
+    "corpus_formats",
     "count",
     "count_files",
     "load",
@@ -63,6 +66,7 @@ _MODULES = {
     "check": "api.inspect",
     "compare": "api",
     "constructions": "construction",
+    "corpus_formats": "corpus.formats",
     "count": "api",
     "count_files": "api",
     "load": "adapters.load",

@@ -28,10 +28,11 @@ from tokbench.commands.declaration import command
         "tokbench.pretokenization:schemes",
         "tokbench.metric:metrics",
         "tokbench.resource:resource_types",
+        "tokbench.corpus.formats:corpus_formats",
     ),
 )
 def methods_command(as_json: bool, names: tuple[str, ...]) -> None:
-    """List constructions, segmentations, pre-tokenizers, metrics and types of gold data, one line each.
+    """List constructions, segmentations, pre-tokenizers, metrics, types of gold data and corpus formats, one line each.
 
     With NAMES: their full descriptions, options and defaults.
     """
