@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.stage_pages import GENERATED
+
 ROOT = Path(__file__).parents[1]
 VAGUE_WORDS = {
     "what": r"what",
@@ -25,6 +27,7 @@ VAGUE_WORDS = {
 LIMITS = {
     "docs": {"what": 0.05, "so many": 0.1},
     "pages of the root": {},
+    "generated pages": {"tell": 0.07},
     "results/published": {"what": 0.2, "tell": 0.1, "beside": 0.5, "whole": 0.15, "hold": 0.1, "so many": 0.1},
     "src/tokbench": {
         "what": 0.2,
@@ -57,7 +60,11 @@ LIMITS = {
 
 def text_of_page(path: Path) -> str:
     """Return a Markdown page without code and the targets of links."""
-    text = path.read_text(encoding="utf-8")
+    return text_without_code(path.read_text(encoding="utf-8"))
+
+
+def text_without_code(text: str) -> str:
+    """Return Markdown without code and the targets of links."""
     return re.sub(r"^ *```.*?^ *```$|`[^`]*`|\]\([^)]*\)", " ", text, flags=re.DOTALL | re.MULTILINE)
 
 
@@ -87,6 +94,8 @@ def prose_in(place: str) -> str:
         return "\n".join(map(text_of_page, sorted((ROOT / place).rglob("*.md"))))
     if place == "pages of the root":
         return "\n".join(map(text_of_page, sorted(ROOT.glob("*.md"))))
+    if place == "generated pages":
+        return "\n".join(text_without_code(write()) for write in GENERATED.values())
     read, folder = (names_of_tests, "tests") if place == "names of tests" else (prose_of, place)
     paths = (path for path in sorted((ROOT / folder).rglob("*.py*")) if path.suffix in (".py", ".pyx"))
     return "\n".join(text for path in paths for text in read(path))

@@ -327,7 +327,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
-        """Read what :meth:`write` wrote.
+        """Read the files of :meth:`write`.
 
         Raises:
             TokbenchError: a file is missing or damaged.

@@ -209,7 +209,7 @@ def bound(
     """Compute a lower bound on the tokens that any vocabulary of a size needs for a text, with any segmentation.
 
     Args:
-        counts: pre-token counts of the text. The bound holds for their pre-tokenization only.
+        counts: pre-token counts of the text. The bound is valid for their pre-tokenization only.
         size: tokens of the vocabulary, including the 256 bytes.
         gap: stop when a vocabulary exceeds the bound by at most this share (default: 0.001).
         steps: stop after this many steps (default: 1,000).

@@ -125,7 +125,7 @@ MEASURES = TidyTable(
         Column("pairs", pl.Int64, "pairs of tokenizers at one size with the measure whose language models differ "
                "significantly", "pairs", "pairs"),
         Column("agreed", pl.Int64, "pairs that the measure orders in the same way", "pairs", "alike"),
-        Column("tied", pl.Int64, "pairs with equal values of the measure; they count as not ordered alike", "pairs",
+        Column("tied", pl.Int64, "pairs with equal values of the measure; they count as differently ordered", "pairs",
                "tied"),
         Column("share", pl.Float64, "agreed / pairs", SHARE, "share (%)", 0),
         Column("low", pl.Float64, "lower end of an exact 95 % interval of the share (Clopper and Pearson), for "
