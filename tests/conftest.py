@@ -1,4 +1,4 @@
-"""What tests share: a Hypothesis profile for busy machines, texts, counts, byte scores and the command line."""
+"""Shared fixtures: a Hypothesis profile for busy machines, texts, counts, byte scores and the command line."""
 
 import ctypes
 import gc
@@ -134,7 +134,7 @@ LONG = [
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that processes that share the work end together.
+    """Slow tests run first, so that parallel processes end together.
 
     With ``TOKBENCH_EXAMPLES`` only properties are tried, each on so many times as many examples as it says."""
     if times := int(os.environ.get("TOKBENCH_EXAMPLES", "0")):
@@ -208,7 +208,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a call of the command line ended."""
+    """Outcome of a call of the command line."""
 
     status: int
     stdout: bytes
@@ -250,7 +250,7 @@ def tokbench(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.Monk
 
 @pytest.fixture(scope="session", autouse=True)
 def temporary(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What killed processes leave in the folder of temporary files goes when these tests' folders do."""
+    """Remove files of killed processes with the folders of these tests."""
     tempfile.tempdir = os.environ["TMPDIR"] = str(tmp_path_factory.mktemp("temporary"))
 
 

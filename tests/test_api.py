@@ -1,6 +1,6 @@
-"""What ``import tokbench`` offers: the same as the command line, typed, and nothing before it is used.
+"""The functions of ``import tokbench``: those of the command line, typed, and imported on first use.
 
-What functions of Python receive as texts and ids: each is read as what it is, or rejected in one line.
+Texts and ids as arguments: each type is read correctly, or rejected in one line.
 """
 
 import ast

@@ -111,7 +111,7 @@ def npy(header: str, data: bytes = b"", version: bytes = b"\1\0") -> bytes:
 
 
 touched: list[str] = []
-"""What a pickle that was loaded would leave here."""
+"""File that a loaded pickle would write here."""
 
 
 class Bomb:

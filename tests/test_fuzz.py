@@ -132,7 +132,7 @@ def huge(supply: Strings) -> list[bytes]:
 
 
 def fits(made: Vocabulary, segmentation: str) -> bool:
-    """Whether the segmentation means something with this vocabulary."""
+    """Return whether the segmentation accepts this vocabulary."""
     needs = segmentations[segmentation].needs
     if needs is not None and getattr(made, needs) is None:
         return False

@@ -1,4 +1,4 @@
-"""What a command imports of other people's libraries: what it works with, and nothing that it only might need.
+"""Imports of other libraries by a command: those that it uses, and no others.
 
 Each command runs once, in a process of its own, on the files of one small chain. Libraries that it may import are there
 before it: processes are forked from those that have imported them, so that each is imported once for many commands.
@@ -167,7 +167,7 @@ CHAIN = {
         f"{TABLES} pyarrow scipy yaml",
     ),
 }
-"""What each command is called with, one after another in one folder, and what it may import."""
+"""Arguments of each command, run in one folder in turn, and the libraries that it may import."""
 REJECTED = {
     "fetch": ("fetch --recipe {} -o hub.parquet", f"{ROWS} yaml"),
     "fetch_pairs": ("fetch_pairs --recipe {} -o pairs.parquet", f"{ROWS} yaml"),
@@ -215,7 +215,7 @@ def libraries(asked: Mapping[str, tuple[str, Lines]], folder: Path, status: int 
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """What each command imported, where all is there that others of the chain take from it."""
+    """Return the imports of each command."""
     folder = tmp_path_factory.mktemp("imports")
     (folder / "text.txt").write_bytes(b"\n\n".join(TOPICS))
     for side in ("en", "de"):
@@ -308,7 +308,7 @@ RULES = {
 LINES = PROFILE.read_text(encoding="utf-8").splitlines()
 COMMENTED = [number for number, line in enumerate(LINES) if SETTING.match(line)]
 OF_SLURM = {"slurm_account", "slurm_partition", "qos", "constraint"}
-"""What the executor takes as text."""
+"""Settings that the executor parses as text."""
 
 
 def uncommented(*numbers: int) -> str:

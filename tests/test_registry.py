@@ -37,7 +37,7 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 @pytest.fixture
 def forgotten() -> Iterator[None]:
-    """What a test registers is known to no other."""
+    """Methods that a test registers are removed after it."""
     kinds = (constructions, segmentations, schemes, metrics, resource_types)
     before = [dict(kind._methods) for kind in kinds]
     yield
@@ -192,7 +192,7 @@ def test_a_registry_is_shown_with_its_methods() -> None:
 
 @pytest.mark.usefixtures("forgotten")
 def test_a_package_that_cannot_be_listed_is_not_one_without_methods(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where memory ran out a construction was told to be none."""
+    """Without memory, a construction was reported as unknown."""
 
     def listed(place: str) -> list[str]:
         raise OSError(errno.ENOMEM, "no room", place)
@@ -249,7 +249,7 @@ variants:
 
 @pytest.mark.usefixtures("forgotten")
 def test_missing_segmentation_is_an_error_that_names_its_construction(tmp_path: Path, tokbench: Tokbench) -> None:
-    """Where methods are listed, configurations checked and tokenizers built: others' segmentations may come later."""
+    """Segmentations may register later, before methods are listed, configurations checked or tokenizers built."""
     constructions._methods["bpe"] = replace(constructions["bpe"], segmentation="gredy")
     said = (
         f"construction 'bpe': its segmentation 'gredy' is not a segmentation ({', '.join(segmentations)}). Did you mean"
@@ -322,7 +322,7 @@ SHOWN = re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL | re.MU
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the page's package is installed."""
+    """Folder in which the page's package is installed."""
     place = tmp_path_factory.mktemp("package")
     for name, text in SHOWN:
         (place / "my_tokenizer" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -99,7 +99,7 @@ def test_the_map_is_made_from_the_floors() -> None:
 
 
 def defined_in(target: str) -> bool:
-    """Whether the last name of a dotted path is defined where the path says, a module or what begins a line of one."""
+    """Return whether the last name of a dotted path is a module or is defined at the start of a line of one."""
     parts = target.split(".")
     for length in range(len(parts), 0, -1):
         base = SOURCE.joinpath(*parts[:length])
@@ -187,7 +187,7 @@ def import_system(tree: ast.AST) -> Iterator[str]:
 
 
 def faults(source: str) -> set[str]:
-    """What a Python file imports, assigns or uses that it may not."""
+    """Return forbidden imports, assignments and uses of a Python file."""
     tree = ast.parse(source)
     bound = dict(imports(tree))
     changed = {ast.unparse(node) for node in assigned(tree) if root(node) in bound}

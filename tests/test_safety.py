@@ -34,7 +34,7 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 SOURCE = Path(__file__).parents[1] / "src" / "tokbench"
 ran: list[str] = []
-"""What code that came as data would leave here."""
+"""File that code in data would write here."""
 
 
 class Bomb:

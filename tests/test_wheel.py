@@ -55,7 +55,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path) -> Path:
-    """Where the wheel is installed, beside a module that hides the language-model stack."""
+    """Folder in which the wheel is installed, with a module that hides the language-model stack."""
     place = wheel.parent / "site"
     subprocess.run(["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--target", place, wheel], check=True)
     (place / "sitecustomize.py").write_text(WITHOUT_STACK)

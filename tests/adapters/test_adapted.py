@@ -392,7 +392,7 @@ def test_punctuation_of_an_older_table_goes_to_the_library(level: dict[str, Any]
 def test_differing_ids_select_the_library(
     level: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever we believe of a file, ids decide; here the pattern is taken for another."""
+    """Ids decide, and not the format of a file; here the pattern is mistaken for another."""
     monkeypatch.setattr("tokbench.adapters.forms.tokenizer_json.native_setting", lambda translations: "none")
     tokenizer = read(made.written(tmp_path / "tokenizer.json", level), "tokenizer_json")
     assert isinstance(tokenizer, AdaptedTokenizer)

@@ -344,7 +344,7 @@ def test_every_form_has_a_reader() -> None:
 
 
 def test_names_that_are_no_utf8(tmp_path: Path, tokbench: Tokbench) -> None:
-    """What a file is called does not end a command, and a folder of such a name is opened again."""
+    """Unusual file names do not end a command, and a folder with such a name can be opened again."""
     ranks, text, folder = (tmp_path / os.fsdecode(name) for name in (b"r\xff.tiktoken", b"t\xff.txt", b"o\xff"))
     made.written(ranks, b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)))
     made.written(text, TOPICS[0])

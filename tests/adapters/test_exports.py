@@ -192,7 +192,7 @@ def test_pieces_as_the_documentation_reads_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("made", [merging, likely])
 def test_sentencepiece_encodes_and_decodes_complete_texts(made: Any, tmp_path: Path) -> None:
-    """Where nothing is cut its model does by itself what the tokenizer does, there and back."""
+    """Without pre-tokenization its model encodes and decodes as the tokenizer does."""
     pytest.importorskip("sentencepiece")
     ours = made("none")
     counts = PretokenCounts.from_pairs([(text.encode(), 1) for text in TEXTS if text], "none")

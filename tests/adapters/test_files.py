@@ -94,7 +94,7 @@ def test_formats_are_detected_from_the_content_of_a_file(
 
 
 def test_commands_take_files(files: dict[str, Path], tmp_path: Path, tokbench: Tokbench) -> None:
-    """What a folder made by ``import`` gives, the file gives by itself."""
+    """The file gives the ids of a folder made by ``import``."""
     text = made.written(tmp_path / "text.txt", TEXT)
     for form, more in {
         "tokenizer_json": (),
@@ -267,7 +267,7 @@ ROWS = {1: (1, "shortest_path"), 3: (3, "merge"), 4: (3, "greedy"), 13: (3, "sho
 """Rows of table 11: whose vocabulary, and which segmentation. Row 13 drops the tokens of more than 16 bytes."""
 MINIPILE_BYTES = 5_902_108_510
 PREFIX_SPACES = 993_273
-"""What BPE's pre-tokenizer put before the documents that do not start with a space."""
+"""Spaces that BPE's pre-tokenizer put before documents that do not start with one."""
 
 
 @needs(TIMTC, ENGLISH, TABLE)

@@ -73,7 +73,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def failure(tokbench: Tokbench, *arguments: object) -> str:
-    """What a command that fails prints."""
+    """Error message of a failing command."""
     outcome = tokbench(*arguments)
     assert outcome.status == 2
     return outcome.stderr

@@ -379,7 +379,7 @@ def both(name: str, form: str, options: dict[str, Any]) -> tuple[Tokenizer, Libr
 
 
 def untouched(name: str) -> Callable[[str], list[int]]:
-    """What a library makes of its own file as it is; none of the texts has a special token in it."""
+    """Ids of a library for its own file; no text has a special token."""
     content = gzip.decompress((EXISTING / name).read_bytes())
     if name.endswith(".json.gz"):
         library = tokenizers.Tokenizer.from_str(content.decode())

@@ -113,7 +113,7 @@ def open_paths(file: Path) -> list[str]:
 
 
 def open_splits(file: Path, text: Path) -> dict[str, Any]:
-    """What a command line would name for the splits of parallel corpora: the same file on either side."""
+    """Command-line paths of the splits of parallel corpora: the same file on either side."""
     corpora = yaml.safe_load(file.read_text(encoding="utf-8")).get("parallel_corpora", {})
     return {
         name: {
@@ -140,7 +140,7 @@ def text(tmp_path: Path) -> Path:
 
 
 def given(file: Path, text: Path) -> dict[str, Any]:
-    """What a command line would name for the open paths: an empty file, or an empty table for Parquet.
+    """Command-line values of the open paths: an empty file, or an empty table for Parquet.
 
     It names those of tokenizers made elsewhere, too, which nobody who runs the tests need have.
     """

@@ -52,7 +52,7 @@ def histories(draw: st.DrawFn) -> tuple[str, list[bytes], list[Event]]:
 
 
 def vocabulary_of(alphabet: list[bytes], happened: list[Event]) -> Vocabulary:
-    """What the events leave; the alphabet's longer symbols follow the bytes."""
+    """Tokens that remain after the events; the alphabet's longer symbols follow the bytes."""
     last = {event.token: event.split for event in happened}
     kept = [*alphabet, *(token for token, removed in last.items() if not removed)]
     return Vocabulary(tuple(dict.fromkeys([*BYTES, *kept])), events=tuple(happened))
@@ -148,7 +148,7 @@ def test_without_removals_all_are_merging() -> None:
 
 @pytest.mark.parametrize("alphabet", ["byte", "character"])
 def test_other_constructions(alphabet: str) -> None:
-    """Where removals follow all merges, leaving tokens whole changes nothing."""
+    """If removals follow all merges, keeping complete tokens changes nothing."""
     counts = count_pretokens([*TOPICS, ODD], "gpt2")
     options = AlphabetOptions(alphabet=alphabet, character_coverage=0.99)
     trimmed = bpe_trimmed.build(counts, 800, BpeTrimmedOptions(extra=90, **options.model_dump()))

@@ -94,7 +94,7 @@ def test_twin_on_long_words(counted: dict[bytes, int], constrained: bool) -> Non
 @settings(max_examples=60)
 @given(words, st.integers(0, 12), limits, st.booleans())
 def test_threads_do_not_show(counted: dict[bytes, int], wanted: int, longest: int | None, constrained: bool) -> None:
-    """Whatever is worth their help: single places, too."""
+    """All work is shared with threads, single places, too."""
     counts = PretokenCounts.from_pairs(counted.items())
     options = GreedTokOptions(max_token_bytes=longest)
 
@@ -120,7 +120,7 @@ def test_threads_do_not_show_in_a_text(module: object) -> None:
 
 
 def test_threads_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is laid out for others is done by whoever is there."""
+    """Work for other threads is done by any thread that runs."""
     counts = count_pretokens(["\n".join(topics.values())[:20_000].encode()], "gpt2")
     alone = choose_tokens(counts, 400, GreedTokOptions(), KERNELS[True])[0]
 

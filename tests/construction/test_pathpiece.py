@@ -82,7 +82,7 @@ def test_costs_equal_brute_force(pairs: list[tuple[bytes, int]], extra: list[byt
 @settings(deadline=None)
 @given(WORDS, TOKENS)
 def test_cost_of_a_token_is_the_length_gained_without_it(word: bytes, extra: list[bytes]) -> None:
-    """Where a token stands once in the text, the cost is the length gained when the vocabulary lacks it."""
+    """For a token with one occurrence, the cost is the number of tokens gained without it."""
     counts = PretokenCounts.from_pairs([(word, 1)])
     increases, occurrences, total = kernel_costs(counts, BYTES + tuple(extra))
     for token in occurrences:
@@ -197,7 +197,7 @@ def test_seed_matters_to_random_ties_only(prose: PretokenCounts) -> None:
 
 
 def test_fewer_tokens_of_text_than_top_ngrams(prose: PretokenCounts) -> None:
-    """What the construction is for: at one size, the corpus takes fewer tokens than with the most frequent n-grams."""
+    """At one size, the corpus needs fewer tokens than with the most frequent n-grams."""
     start = ngram.build(prose, 6000, ngram.NgramOptions())
     built = pathpiece.build(prose, 1500, pathpiece.PathPieceOptions(), initial=start)
     assert kernel_costs(prose, built.tokens)[2] < 0.9 * kernel_costs(prose, start.tokens[:1500])[2]

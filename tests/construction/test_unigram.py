@@ -129,7 +129,7 @@ def test_repeats_of_any_bytes(texts: list[bytes]) -> None:
     st.sampled_from(["aяо日アé0! ", "aяア "]),
 )
 def test_barriers(texts: list[str], rules: tuple[bool, bool, bool, bool], alphabet: str) -> None:
-    """What crosses no barrier is what sentencepiece's rules allow."""
+    """Substrings that cross no barrier are those that sentencepiece's rules allow."""
     counts = PretokenCounts.from_pairs((text.encode(), 1) for text in texts)
     names = ("split_by_unicode_script", "split_by_number", "split_by_whitespace", "split_digits")
     marks = token_boundaries(
@@ -207,7 +207,7 @@ def test_best_and_losses(counted: dict[bytes, int], model: dict[bytes, float], g
 
 
 def tied(token: bytes, scores: dict[bytes, float]) -> bool:
-    """Whether rounding decides how the token is replaced."""
+    """Return whether rounding decides the replacement of the token."""
     ways = sorted(sum(scores[piece] for piece in way) for way in twin.segmentations(token, set(scores)))
     return any(math.isclose(low, high) for low, high in pairwise(ways))
 

@@ -354,7 +354,7 @@ def test_text_of_wide_characters(encoding: str, tmp_path: Path, tokbench: Tokben
 
 @given(text=st.text(), encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-7", "utf-16-be"]))
 def test_every_text_comes_back(text: str, encoding: str) -> None:
-    """What is valid stays the same but for a mark at the beginning."""
+    """Valid text stays the same except for a byte-order mark."""
     plain = text if encoding in ("utf-16", "utf-32", "utf-8-sig") else text.removeprefix("\ufeff")
     if encoding == "utf-8" and text.encode().count(0) * 4 >= max(8, len(text.encode())):
         return

@@ -323,7 +323,7 @@ def record(event: LogEvent | None, message: str = "", **told: Any) -> Any:
 
 
 def said(handler: LogHandler, *records: Any) -> list[str]:
-    """What is printed for records, without the time."""
+    """Return the printed lines of records, without the time."""
     return [line.partition("  ")[2] for one in records for line in handler.lines(one)]
 
 

@@ -351,7 +351,7 @@ def test_changed_page(tmp_path: Path) -> None:
 def test_text_that_grows_without_end(
     ending: str, documents: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a small file can be decompressed to is rejected when it is too much, not when memory is out."""
+    """A small file with huge decompressed content is rejected before memory runs out."""
     monkeypatch.setattr("tokbench.io.text_files.MOST", 1 << 22)
     path = tmp_path / f"text.txt{ending}"
     path.write_bytes(WRAPPERS[ending](b"a" * (1 << 26)))

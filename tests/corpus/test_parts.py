@@ -246,7 +246,7 @@ def test_parts_follow_each_other_and_are_about_as_large(
 
 
 def shares_read(part: SourcePart) -> list[tuple[Path, Any]]:
-    """What is read of each file of a part."""
+    """Number of read bytes of each file of a part."""
     last = len(part.files) - 1
     return [
         (path, (part.span.end if place == last else 1) - (part.span.begin if place == 0 else 0))

@@ -250,7 +250,7 @@ PLANNED = ("read_sizes", "split_corpus", "deal_part", "write_shards", "prepare")
 
 
 def planned(checkout: Checkout, shards: int, parts: int) -> tuple[int, ...]:
-    """How many jobs there are to prepare a corpus, by rule."""
+    """Number of jobs that prepare a corpus, by rule."""
     (checkout.folder / "in_parts.yaml").write_text(IN_PARTS.format(shards=shards, parts=parts))
     printed = checkout.snakemake("results/in_parts/corpus/text", "-n", "--configfile", "in_parts.yaml")
     jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}

@@ -61,7 +61,7 @@ def moments(demonstration: Trial) -> list[tuple[str, float]]:
 
 
 def _seconds(stage: Stage) -> float:
-    """How long its longest job took."""
+    """Time of its longest job."""
     return stage.longest.times.wall if stage.longest and stage.longest.times else 0.0
 
 

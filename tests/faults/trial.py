@@ -59,7 +59,7 @@ class Run:
         return True
 
     def at_work(self, results: Path, *stages: str) -> bool:
-        """Whether one of these stages has begun a job in this run."""
+        """Return whether one of these stages has begun a job in this run."""
         logs = (log for stage in stages for log in _logs(results / "logs", stage))
         return any(log.stat().st_mtime >= self.began for log in logs)
 
@@ -69,7 +69,7 @@ class Run:
             self.process.wait(seconds)
 
     def ended(self, status: int = 0) -> str:
-        """What it printed, once it has ended."""
+        """Return its output after its end."""
         assert self.process.wait(PATIENCE) == status, self.printed()
         return self.printed()
 
@@ -133,7 +133,7 @@ class Trial:
         return Run(process, Path(stream.name), time.time())
 
     def run(self, *arguments: str, status: int = 0) -> str:
-        """What a run prints, once it has ended."""
+        """Return the output of a run after its end."""
         printed = self.start(*arguments).ended(status)
         self.told += done(printed)
         return printed
@@ -159,7 +159,7 @@ def _logs(folder: Path, stage: str) -> list[Path]:
 
 
 def content(file: Path) -> bytes:
-    """What a file holds, but for the seconds of a training's curve, of an evaluation and of counting tokens."""
+    """Return the content of a file, without the seconds of training curves, evaluations and counting."""
     if file.name == "curve.csv":
         return pl.read_csv(file).drop("seconds", strict=False).write_csv().encode()
     if "downstream" in file.parts and file.suffix == ".json":

@@ -124,7 +124,7 @@ def test_counts_are_not_merged_into_a_part(counts: PretokenCounts, tmp_path: Pat
 
 @pytest.mark.parametrize("output", ["ids", "ids.npy"])
 def test_files_of_others_stay(output: str, notes: Path, tokenizer: Path, tmp_path: Path, tokbench: Tokbench) -> None:
-    """What an output of the kind does not show cannot be known again, not even after the same command."""
+    """Outputs without a mark of their kind are not replaced, not even by the same command."""
     path = tmp_path / output
     if output.endswith(".npy"):
         np.save(path, np.arange(5, dtype=np.int32))

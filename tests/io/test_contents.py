@@ -1,4 +1,4 @@
-"""What a file is, is decided by its content: tokenizers of every library, texts of every format, and neither."""
+"""The type of a file is decided by its content: tokenizers of every library, texts of every format, and neither."""
 
 import gzip
 import json

@@ -46,7 +46,7 @@ BYTES = st.one_of(
     ),
 )
 DAMAGE = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 12), BYTES), min_size=1, max_size=4)
-"""Where, how many bytes are taken out there, and what is put in their place."""
+"""Place, number of removed bytes, and their replacement."""
 READERS_VALUES = st.recursive(
     st.none()
     | st.booleans()

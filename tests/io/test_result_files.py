@@ -277,7 +277,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def revision(file: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
-    """What is told of a package whose source lies there."""
+    """Return the message on a package with its source in this folder."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch()
     monkeypatch.setattr(provenance, "__file__", str(file))

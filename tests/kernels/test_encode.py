@@ -126,7 +126,7 @@ def segmented(name: str) -> NDArray[np.int32]:
 @pytest.mark.parametrize("remembered", [1, 2, 50, 3000])
 @pytest.mark.parametrize("name", [cut.name for cut in segmentations.methods() if cut.needs in (None, "merges")])
 def test_memory_that_overflows(name: str, remembered: int) -> None:
-    """Whatever can be remembered of them."""
+    """All sizes of caches."""
     text = many_words()
     encoder = Encoder(KERNEL_SCHEMES["gpt2"], segmenter(name), remembered)
     expected = segmented(name)
@@ -404,7 +404,7 @@ def test_a_word_of_two_gigabytes_is_rejected(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_every_pre_token_as_a_part() -> None:
-    """What was learnt from one text does not change the next: the same encoder over every part of a text."""
+    """Caches of one text do not change the next: the same encoder over every part of a text."""
     text = TOPICS[1][:600] + ODD
     encoder = Encoder(KERNEL_SCHEMES["first_space_digit"], segmenter("merge"), 10)
     bounds = boundaries(KERNEL_SCHEMES["first_space_digit"], text).tolist()

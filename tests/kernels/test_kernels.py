@@ -1,4 +1,4 @@
-"""What may fail in the kernels can say so: their sources, read for functions that cannot raise and yet may have to.
+"""Fallible kernel functions can raise: their sources, read for functions that cannot raise and yet may have to.
 
 Numbers that kernels cannot hold are rejected before they are reckoned with; a failure leaves nothing half done.
 
@@ -80,7 +80,7 @@ def raising_in(source: str) -> set[str]:
 
 
 def faults(source: str) -> list[str]:
-    """What functions without an exception value do that may fail, in their own file or in one that they name."""
+    """Return fallible calls in functions without an exception value, in their file or in one that they name."""
     found = functions(source)
     raising = raising_in(source)
     for module, names in CIMPORTED.findall(source):
@@ -308,7 +308,7 @@ def test_nothing_without_its_tables() -> None:
 
 
 def in_a_child(act: Callable[[], bool]) -> bool:
-    """Whether ``act`` is true in a process of its own."""
+    """Return whether ``act`` is true in a separate process."""
     child = os.fork()
     if not child:
         status = 2
@@ -354,7 +354,7 @@ def test_a_run_that_failed_is_not_continued() -> None:
 
 
 Told = dict[str, list[dict[str, Any]]]
-"""What was said of each case, line by line."""
+"""Return the message of each case, line by line."""
 KERNELS = Path(tokbench.kernels.__file__).parent
 ALLOCATORS = (b"\0_Znwm\0", b"\0PyMem_RawMalloc\0", b"\0PyMem_RawRealloc\0")
 """Symbols that a kernel asks for which allocates by itself; ``malloc`` is asked for by all, for views never copied."""
@@ -362,7 +362,7 @@ ALLOCATORS = (b"\0_Znwm\0", b"\0PyMem_RawMalloc\0", b"\0PyMem_RawRealloc\0")
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """What each case said."""
+    """Return the message of each case."""
     compiler = shutil.which("c++") or shutil.which("g++")
     if compiler is None or sys.platform != "linux":
         pytest.skip("needs a compiler of C++ and the loader of Linux")

@@ -93,7 +93,7 @@ def test_stretches_of_masks(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_ascii_is_cut_by_masks(name: str) -> None:
-    """Whatever tells characters of ASCII apart is cut 64 bytes at a time."""
+    """Patterns that distinguish ASCII characters are split 64 bytes at a time."""
     pattern = WELL_KNOWN[name]
     automaton = automaton_of_sequence((pattern,) if isinstance(pattern, str) else tuple(pattern))
     apart = len(set(automaton.symbols.classes.of_ascii())) > 1
@@ -278,7 +278,7 @@ SMALL = st.text("aab  \n1'é.", max_size=40).map(str.encode)
 @given(st.lists(patterns(), min_size=10, max_size=10), st.lists(SMALL, min_size=3, max_size=6), st.integers(2, 12))
 @settings(max_examples=60, deadline=None)
 def test_random_patterns(drawn: list[str], texts: list[bytes], times: int) -> None:
-    """Whatever compiles cuts as the engine does, through masks, too; and settled places are that."""
+    """Compiled patterns split as the engine does, with masks, too, and settled places are settled."""
     for pattern in drawn:
         made = compile_scanner(pattern)
         long = b"".join(texts) * times

@@ -126,7 +126,7 @@ def test_alignment_by_hand() -> None:
 
 
 def test_separate_space_token_is_a_wrong_boundary() -> None:
-    """Where the pre-tokenization gives the space to the word; where spaces stand apart, there is none."""
+    """Only if the pre-tokenization joins the space to the word."""
     table = gold(("un", "like"))
     parted = whole(
         measure_words(Cutter(vocabulary(b" un", b"like", b" ul"), "gpt2"), table, "segmentations", families={})

@@ -1,4 +1,4 @@
-"""Where pre-tokens are words: counted by hand in several scripts, and against a plain definition with ``regex``."""
+"""Words by pre-tokens: counted by hand in several scripts, and against a plain definition with ``regex``."""
 
 import sys
 import unicodedata

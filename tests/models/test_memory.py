@@ -1,6 +1,6 @@
-"""What a neural byte language model needs is told before it is trained or applied, and is what was measured.
+"""The memory of a neural byte language model is estimated before training and use, and equals measurements.
 
-What commands need that train models or apply them is told before anything of a model is read or made.
+Commands that train or apply models check their memory before a model is read or made.
 """
 
 import json

@@ -147,7 +147,8 @@ def test_two_phases_are_trained(trained: Path) -> None:
 
 @pytest.mark.usefixtures("own_environment")
 def test_is_a_native_llama_with_equal_logits(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is loaded computes what llm-foundry's model of these weights does, but for rounding: in double precision,
+    """The loaded model has the logits of llm-foundry's model of these weights, except for rounding: in double
+    precision,
     for which transformers' norm must not turn to single precision, no logit differs by more than 1e-13."""
     import torch
     from llmfoundry.models.mpt import MPTConfig, MPTForCausalLM
@@ -341,7 +342,7 @@ def test_a_training_says_how_far_it_is(tmp_path: Path, caplog: pytest.LogCapture
 
 
 def batch_state(batch: int, loss: float) -> Any:
-    """What a callback is shown of a training after a batch."""
+    """State of a training that a callback gets after a batch."""
     timestamp = SimpleNamespace(batch=batch, token=batch)
     optimizer = SimpleNamespace(param_groups=[{"lr": 0.1}])
     return SimpleNamespace(timestamp=timestamp, total_loss_dict={"loss/train/total": loss}, optimizers=[optimizer])

@@ -112,7 +112,7 @@ def test_a_process_that_lost_another_is_not_the_first_that_failed(
 
 @pytest.mark.usefixtures("_silent_libraries")
 def test_worker_processes_end_with_their_parent(tmp_path: Path) -> None:
-    """Whether that was asked to end or killed."""
+    """Both after a request to end and after a kill."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         note = tmp_path / f"{number.name}"
         script = f"echo $$ > {note}.partial; mv {note}.partial {note}; exec sleep 60"
@@ -187,7 +187,7 @@ def test_mistakes_are_reported_before_processes_start(
 def test_model_is_trained_if_a_concurrent_process_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: bool, made: bool, starts: int
 ) -> None:
-    """Where another process was waited for, and failed, this one trains."""
+    """If another process was waited for, and failed, this one trains."""
     started = []
     monkeypatch.setattr(launch, "exclusive", lambda folder: nullcontext(waited))
     monkeypatch.setattr(launch, "is_up_to_date", lambda output, recipe: made)
@@ -274,7 +274,7 @@ USUAL = {
     "attn_logit_softcapping": None,
     "sliding_window_size": -1,
 }
-"""What llm-foundry's layers say beside the numbers."""
+"""Ignore warnings of llm-foundry's layers."""
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ def functions(torch: ModuleType) -> tuple[Callable[..., Any], Callable[..., Any]
 
 
 def numbers(torch: ModuleType, attend: Callable[..., Any], dtype: Any) -> list[Any]:
-    """What comes out, and the gradients of queries, keys and values."""
+    """Return the output, and the gradients of queries, keys and values."""
     from llmfoundry.models.layers.attention import build_alibi_bias
 
     draws = torch.Generator().manual_seed(1)

@@ -283,7 +283,7 @@ SIGNALS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1, max_size=8
 
 
 def sources(words: dict[bytes, int], signals: list[float]) -> dict[str, Any]:
-    """What constructions read: counts, and each word as often as it is counted as a document, for ByteSpan scored."""
+    """Inputs of constructions: counts, and each word as often as it is counted as a document, for ByteSpan scored."""
     texts = [word for word, count in words.items() for _ in range(count)]
 
     class Running(Documents):
@@ -330,7 +330,7 @@ def allowed(vocabulary: Vocabulary) -> Iterator[tuple[str, dict[str, float]]]:
 @given(WORDS, st.integers(0, 8), SIGNALS)
 @settings(max_examples=20, deadline=None)
 def test_no_tokenizer_is_below_the_bound(name: str, words: dict[bytes, int], more: int, signals: list[float]) -> None:
-    """Whatever chose the tokens and whatever cuts the text. Counted are the tokens of several bytes that the text has,
+    """For all constructions and segmentations. Counted are the tokens of several bytes that the text has,
     one for both of a token's forms."""
     counts = counts_of(words)
     vocabulary = built(name, words, more, signals)

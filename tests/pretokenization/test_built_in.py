@@ -162,7 +162,7 @@ def _text(document: dict[str, object]) -> str:
 
 @pytest.fixture
 def forgotten() -> Iterator[None]:
-    """What a test registers is known to no other."""
+    """Methods that a test registers are removed after it."""
     schemes.load()
     before = dict(schemes._methods)
     yield

@@ -303,7 +303,7 @@ def test_a_bound_that_is_too_small(tmp_path: Path, command: str) -> None:
 
 
 def test_a_killed_run_leaves_nothing_for_long(tmp_path: Path) -> None:
-    """What it leaves is no output, and the next attempt at the same output removes it."""
+    """Its temporary files are no output, and the next attempt at the same output removes them."""
     code = (
         "import os, sys; from tokbench.io.atomic import scratch_folder\n"
         "with scratch_folder(sys.argv[1]) as folder:\n"

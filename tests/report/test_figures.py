@@ -233,7 +233,7 @@ PUBLISHED = ROOT / "results" / "published"
 LARGEST = 2 * 2**20
 """Bytes of the results that a checkout has, at most: no renderings, which `make published-results` makes again."""
 KEPT = ("*/README.md", "*/.tokbench.json", "*/comparison.csv", "*/provenance.csv", "*/tidy/*.csv", "*/tidy/*.parquet")
-"""What may be tracked beside the figures that a page shows."""
+"""Tracked files other than the figures that a page shows."""
 
 
 @pytest.fixture(scope="module")

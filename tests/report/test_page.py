@@ -142,7 +142,7 @@ def test_a_page_has_no_node_of_a_figure_that_says_nothing(shown: tuple[str, str,
 
 
 def test_letters_of_all_figures_are_defined_once() -> None:
-    """What refers to a letter refers to its shape, at the same place; other references and marks stay."""
+    """References to a letter point to its shape, at the same place; other references and marks stay."""
     letter = '<path id="{}" d="M 1 2" transform="scale(0.015625)"/>'
     figure = (
         '<svg><!-- ab -->\n<g id="{0}-text_1"><defs>\n' + letter.format("{0}-A") + "\n</defs>"
@@ -188,7 +188,7 @@ def test_one_size_and_two_variants(tmp_path: Path) -> None:
 
 
 def test_columns_of_percentages_are_marked(shown: tuple[str, Checker, Path]) -> None:
-    """Where a number is asked of: a share stands under "(%)", and a time is in no table."""
+    """A share has a header with "(%)", and a time is in no table."""
     page, _, _ = shown
     assert re.search(r'<th [^>]*data-kind="percent"[^>]*>accuracy, tiny on offline \(%\)', page)
 

@@ -40,7 +40,7 @@ SENTENCE = re.compile(
 
 
 def _numbers(sentence: str) -> list[str]:
-    """What a sentence says of the best and of the last: value and interval, distance and interval."""
+    """Values and intervals of the best and the last in a sentence."""
     found = SENTENCE.match(sentence)
     assert found is not None, sentence
     return [one.replace(",", "").replace("−", "-") for one in found.groups()]

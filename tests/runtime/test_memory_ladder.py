@@ -68,7 +68,7 @@ PARTIAL = re.compile(r"\..*\.partial")
 
 @dataclass(frozen=True)
 class End:
-    """How a process ended, and what it left."""
+    """Status of a process, and its remaining files."""
 
     status: int
     peak: int
@@ -197,7 +197,7 @@ OPTIONS: dict[str, dict[str, object]] = {
     "toast": {"steps": 4},
     "sage": {"dimensions": 8, "epochs": 1, "negatives": 1},
 }
-"""Where not the default. ConvexTok looks at every place of every substring, which without a longest one are many."""
+"""Sizes other than the default. ConvexTok needs a limit on the length of substrings."""
 LONGER_TOKENS = {"scaffold_bpe"}
 """Its time grows with the longest token as well, and where bytes repeat themselves that grows with the pre-token."""
 

@@ -36,7 +36,7 @@ def pseudo_terminal(monkeypatch: pytest.MonkeyPatch, delay: float) -> Iterator[i
 
 
 def written(terminal: int) -> str:
-    """What arrives within a fifth of a second of the last."""
+    """Updates within a fifth of a second of the last one."""
     text = b""
     while select.select([terminal], [], [], 0.2)[0]:
         text += os.read(terminal, 1 << 16)

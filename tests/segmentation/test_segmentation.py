@@ -364,7 +364,7 @@ def test_merge_on_ties_and_overlaps(places: list[tuple[int, int]], texts: list[b
 
 
 def trained(model: "models.Model") -> dict[str, object]:
-    """What ``tokenizers`` makes of an empty model on the words of the Python manual."""
+    """Tokenizer trained by ``tokenizers`` on the words of the Python manual."""
     level = tokenizers.pre_tokenizers.ByteLevel
     tokenizer = tokenizers.Tokenizer(model)
     tokenizer.pre_tokenizer = level(add_prefix_space=False)

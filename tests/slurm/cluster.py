@@ -218,7 +218,7 @@ class Run:
         return found.group(1)
 
     def ended(self, status: int) -> str:
-        """What it printed, once it has ended."""
+        """Return its output after its end."""
         assert self.process.wait(RUNS_PATIENCE) == status, self.printed()
         return self.printed()
 

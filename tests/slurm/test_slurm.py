@@ -19,7 +19,7 @@ PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"))
 UNTOLD = ("manifest.json", ".snakemake_timestamp", "curve.csv")
 """Files that tell the time."""
 LIMITS = ("--cores", "2", "--resources", "mem_mb=8000", "--slurm-init-seconds-before-status-checks", "2")
-"""What the profile has for a cluster of larger nodes and longer jobs, cut down to these."""
+"""Settings of the profile, reduced to these nodes and times."""
 
 pytestmark = pytest.mark.skipif(
     "TOKBENCH_SLURM" not in os.environ or bool(missing()), reason=missing() or "make test-slurm runs it"

@@ -83,7 +83,7 @@ ORDERS = {
 
 @pytest.fixture(scope="module")
 def printed(folders: dict[str, Path]) -> list[str]:
-    """What is printed after either order of imports."""
+    """Return the output after either order of imports."""
     use = (
         f"adapter = AutoTokenizer.from_pretrained({str(folders['merge'])!r})\n"
         "print(type(adapter).__name__, adapter('don\\'t stop')['input_ids'])\n"

@@ -46,7 +46,7 @@ def tokenizer(method: str, segmentation: str, scheme: str, scores: Path) -> Toke
 
 
 def draws_by_place(chosen: Tokenizer) -> bool:
-    """Whether one pre-token may be cut in one way here and in another there."""
+    """Return whether equal pre-tokens may be split differently."""
     return getattr(chosen.options, "draws", None) == "document"
 
 

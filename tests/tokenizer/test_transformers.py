@@ -30,7 +30,7 @@ Call = Callable[[Any], Any]
 
 
 def plain(value: Any) -> Any:
-    """What a call gave, as what can be compared: tensors and arrays as lists with their type."""
+    """Return the result of a call in comparable form: tensors and arrays as lists with their type."""
     if isinstance(value, Mapping):
         return {key: plain(one) for key, one in value.items()}
     if hasattr(value, "tolist"):
@@ -293,7 +293,7 @@ CALLS: dict[str, Call] = {
     "special tokens mask": lambda t: t.get_special_tokens_mask([3, SIZE, 4], already_has_special_tokens=True),
     "build inputs": lambda t: t.build_inputs_with_special_tokens([1, 2], [3]),
 }
-"""What is called on both; each gives something that can be compared."""
+"""Calls on both tokenizers, with comparable results."""
 
 OF_FOUR = {"encode_plus", "batch_encode_plus", "prepare_for_model", "build inputs", "decode with clean-up", "ids"}
 """Calls that version 5 does not have, or that its stock class ignores."""
@@ -503,7 +503,7 @@ def test_folder_with_a_model_opens_as_our_class(model: str, folder: Path, tmp_pa
 
 
 def test_code_in_a_folder_is_not_run(folder: Path, tmp_path: Path) -> None:
-    """Whether code is named in the form of old or new versions, and with a model next to the tokenizer or without."""
+    """With the code reference of old and new versions, and with and without a model next to the tokenizer."""
     from transformers import AutoTokenizer
 
     shutil.copytree(folder, tmp_path / "own")

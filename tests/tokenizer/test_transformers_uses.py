@@ -193,7 +193,7 @@ def test_auto_tokenizer_gives_the_ids(own_ids_folder: Path) -> None:
 
 
 def test_rows_of_embeddings_are_its_length(own_ids_folder: Path) -> None:
-    """As many as the largest id asks for, each with a name, so that nothing that is added takes a hole."""
+    """One row for each id up to the largest, each with a name, so that added tokens fill no hole."""
     tokenizer, limit = opened(own_ids_folder), Tokenizer.load(own_ids_folder).id_limit
     assert (tokenizer.vocab_size, len(tokenizer)) == (limit, limit + 2)
     assert sorted(tokenizer.get_vocab().values()) == list(range(limit + 2))

@@ -27,7 +27,7 @@ MODELS = ("small", "middle", "large")
 SCHEMES = ("gpt2", "first_space", "space_digit")
 CONSTRUCTIONS = ("bpe", "wordpiece", "picky_bpe", "pathpiece")
 LARGEST_MB = 4000
-"""What no process takes more of: the memory that the rules of the last stages ask for."""
+"""Upper limit on memory: that of the rules of the last stages."""
 
 pytestmark = pytest.mark.skipif(not WIDTH, reason="make test-wide runs it")
 

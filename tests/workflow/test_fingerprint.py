@@ -382,7 +382,7 @@ def recipe_name() -> str:
 
 @pytest.fixture(scope="module")
 def named() -> dict[str, tuple[str, ...]]:
-    """What the fingerprint of every rule names, for wildcards of an experiment with something of everything."""
+    """Functions in the fingerprint of every rule, for wildcards of an experiment with all stages."""
     asked: list[tuple[str, ...]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "code_behind", lambda *names: asked.append(names) or {})

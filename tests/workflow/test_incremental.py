@@ -53,12 +53,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
 
 
 def plan(checkout: Checkout, configuration: Path | str = "planned.yaml") -> set[str]:
-    """What the next run makes, below the folder of results."""
+    """Return the outputs of the next run, below the folder of results."""
     return {output for output, pending in checkout.summary(configuration).items() if pending}
 
 
 def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
-    """What is made of variants at sizes, the largest among them, of which sentences are cut."""
+    """Outputs for variants at sizes, including the largest, at which sentences are segmented."""
     return (
         {
             output
@@ -104,7 +104,7 @@ def evaluated(*models: str, variants: tuple[str, ...]) -> set[str]:
 
 
 def made_elsewhere() -> set[str]:
-    """What is made of the tokenizer that was made elsewhere, and of the language models that read it."""
+    """Outputs for the external tokenizer and its language models."""
     models = ("small", "large")
     measured = {f"{one}/ranks/own/{on}.json" for one in ON_GOLD for on in ("gold", "reading")}
     measured.add("intrinsic/ranks/own.json")

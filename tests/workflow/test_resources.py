@@ -1,4 +1,4 @@
-"""What jobs of models ask for.
+"""Requested resources of model jobs.
 
 What a construction needs is told before it begins, and what may be left out so that it needs less.
 """
@@ -228,7 +228,7 @@ def test_a_profile_says_how_much_there_is_from_each_count_on(pairs: dict[bytes, 
 def test_rare_pretokens_are_left_out(
     tmp_path_factory: pytest.TempPathFactory, pairs: dict[bytes, int], least: int
 ) -> None:
-    """Whether the file is in canonical order or in any other."""
+    """For files in canonical and any other order."""
     folder = tmp_path_factory.mktemp("frequent")
     whole = PretokenCounts.from_pairs(pairs.items(), "gpt2")
     whole.write(folder / "ordered.parquet")

@@ -1,4 +1,4 @@
-"""What a rule's shell calls ``tokbench``: the package of the running interpreter, however long the arguments.
+"""``tokbench`` in shell rules: the package of the running interpreter, for arguments of any length.
 
 ``tokbench init``: a folder from which the installed workflow runs.
 
@@ -138,7 +138,7 @@ class Given(str):
 
 @pytest.mark.parametrize(("rule", "least"), [("tabulate", 60_000), ("analyse", 6)])
 def test_a_thousand_variants(folder: Path, experiment: dict[str, Any], rule: str, least: int) -> None:
-    """What a rule passes grows with the experiment, past what a process takes; all of it arrives."""
+    """Arguments longer than the limit of a process arrive completely."""
     sizes = [300 + number for number in range(10)]
     variants = {f"variant_{number:04}": experiment["variants"]["bpe"] for number in range(1000)}
     many = validate({**experiment, "variants": variants, "sizes": sizes, "runs": []}, "mine")

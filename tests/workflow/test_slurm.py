@@ -1,4 +1,4 @@
-"""What is said of jobs on a SLURM cluster, with programs that only pretend to be SLURM's."""
+"""Messages on jobs of a SLURM cluster, with fake programs of SLURM."""
 
 import os
 from collections.abc import Callable

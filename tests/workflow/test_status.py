@@ -1,6 +1,6 @@
-"""How far a run is, told from its files: before it, during it, killed, after a failure, at the end.
+"""Progress of a run from its files: before it, during it, killed, after a failure, at the end.
 
-The commands of the runs only pretend to work; some are told to wait or to fail.
+The commands of the runs are fakes; some wait or fail.
 
 The states of jobs by what they left: outputs, logs and the engine's marks; and whether a run is at work.
 
@@ -193,7 +193,7 @@ def at_the_end(checkout: Checkout, tokbench: Tokbench) -> None:
 
 
 def outdated(checkout: Checkout) -> None:
-    """What a run means to make again is not done before it has been made again."""
+    """Outputs that a run plans to make again are not done before they are made again."""
     trouble(checkout, wait=("tokenizers/bpe", "tokenizers/unigram"))
     with checkout.edited("config.yaml", "construction: bpe", "construction: {method: bpe, min_pair_count: 3}"):
         process = checkout.start("--cores", "1")

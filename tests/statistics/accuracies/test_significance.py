@@ -1,4 +1,4 @@
-"""What comparisons say beyond a p-value: against scipy, printed tables, brute force and simulation."""
+"""Values of comparisons other than p-values: against scipy, printed tables, brute force and simulation."""
 
 import json
 from math import sqrt

@@ -229,7 +229,7 @@ def test_the_best_is_chosen_among_those_of_one_pretokenizer() -> None:
 
 
 def test_verdicts_on_the_baseline_never_contradict_their_intervals() -> None:
-    """What is significant after correction has an interval without zero; what has zero in it is never significant."""
+    """Significant differences have intervals without zero, and the others contain it."""
     seen = set()
     for board in (drawn()[0], drawn_apart(), whole().frames["scoreboard"]):
         for row in board.iter_rows(named=True):

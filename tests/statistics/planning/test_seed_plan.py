@@ -1,6 +1,6 @@
-"""What so many seeds see, and how many are needed.
+"""Power of a number of seeds, and the needed number.
 
-What the page of the study says of its language models follows from the tables that are kept beside it.
+The study's page on language models agrees with the tables in its folder.
 
 Measures of a tokenizer beside the bits of models: how often they order two variants alike.
 """

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[3]
 PARTS = ("Snakefile", "rules", "envs", "profiles", "report", "src")
 UNUSED = shutil.ignore_patterns("*.c", "*.cpp", "*.egg-info")
-"""What no copy needs; what Python has compiled comes along, with the times of change that it goes by."""
+"""Files that no copy needs; compiled Python files are copied with their dates."""
 STAND_IN = """# Stands in for tokbench where only the plan matters: leaves its command line where the output is wanted.
 import json
 import sys
@@ -97,7 +97,7 @@ class Prepared:
         atexit.register(self.close)
 
     def run(self, *arguments: str, status: int = 0) -> str:
-        """What Snakemake prints, once it has ended with ``status``."""
+        """Return the output of Snakemake after it ended with ``status``."""
         printed = Path(self.place.name, "printed")
         printed.write_text("")
         self._asking.send((arguments, str(printed)))
@@ -112,7 +112,7 @@ class Prepared:
 
 
 def environment_of(folder: Path) -> dict[str, str]:
-    """What makes every process take the sources of a copy; no ``tokbench`` is on the search path."""
+    """Return the environment of processes that use the sources of a copy; no ``tokbench`` is on the search path."""
     return os.environ | {"PATH": os.defpath, "PYTHONPATH": str(folder / "src"), "PYTHONWARNINGS": "ignore"}
 
 
@@ -152,7 +152,7 @@ class Checkout:
         )
 
     def snakemake(self, *arguments: str, status: int = 0) -> str:
-        """What Snakemake prints, once it has ended with ``status``."""
+        """Return the output of Snakemake after it ended with ``status``."""
         return self._prepared.run(*arguments, status=status)
 
     @cached_property

@@ -29,7 +29,7 @@ def evaluate(
     bits_per_byte_documents: Iterable[Document] | None = None,
     **unused: Any,
 ) -> None:
-    """What evaluation writes, without a model that was asked."""
+    """Write the files of an evaluation, without a model."""
     del unused
     named = dict(names or {})
     assert tasks_folder is not None

@@ -20,7 +20,7 @@ BATCHES = 10
 
 
 def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output: Path, checkpoints: Path) -> None:
-    """What training writes, without it; the sequences are read through as it does."""
+    """Write the files of a training without training; all sequences are read."""
     del checkpoints
     packing = Packing.read(packed)
     check_sequences(packed, packing)
