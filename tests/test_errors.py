@@ -1,6 +1,6 @@
-"""A file that is not what it should be is named in one line, with what is wrong and the remedy.
+"""A wrong file is named in one line, with the mistake and the remedy.
 
-A mistake on the command line is told in one line that names the argument and the remedy; nothing is written.
+A mistake on the command line is a one-line error with the argument and the remedy; nothing is written.
 """
 
 import json

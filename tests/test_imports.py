@@ -3,7 +3,7 @@
 Each command runs once, in a process of its own, on the files of one small chain. Libraries that it may import are there
 before it: processes are forked from those that have imported them, so that each is imported once for many commands.
 
-The settings of the SLURM profile that stand there commented are valid once they are not.
+The commented settings of the SLURM profile are valid without the comment signs.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""References: every method and type of source says what it is from, and what is written is BibTeX."""
+"""References: every method and type of source has a reference, and the output is BibTeX."""
 
 import json
 import re

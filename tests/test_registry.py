@@ -1,6 +1,6 @@
-"""Methods of third parties: what is checked when they register, and what they may be used for.
+"""Methods of third parties: checks at registration, and their uses.
 
-What the page on a tokenizer of one's own shows, done as it stands.
+The examples of the page on your own tokenizer, run as printed.
 """
 
 import errno

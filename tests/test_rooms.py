@@ -1,4 +1,4 @@
-"""Every import leads to a lower floor, none in a circle, and what docstrings name is there.
+"""Every import leads to a lower floor, none in a circle, and names in docstrings exist.
 
 Other libraries are used through their public names, and nothing in them is replaced.
 

@@ -1,8 +1,8 @@
-"""Claims of SECURITY.md that no other test holds: nothing that comes from outside is run.
+"""Claims of SECURITY.md that no other test covers: no code in input data is run.
 
-The same configuration gives the same bytes, whatever the number of shards and threads, run after run.
+The same configuration gives the same bytes, for any number of shards and threads, run after run.
 
-Every registered construction is tried. The whole chain is run twice through the command line, as the rules run it: on
+Every registered construction is tried. The complete chain is run twice by the command line, as the rules run it: on
 one shard with one thread, and on seven shards with two. That a killed training ends in the same weights is tested
 where training is.
 """

@@ -1,8 +1,8 @@
 """The wheel, built and installed by itself: a command line and a Python interface without the language-model stack.
 
-Jobs in a container: what Apptainer is called with, and what its recipe copies.
+Jobs in a container: the call of Apptainer, and the files that its recipe copies.
 
-The rules' conda environments: written from the lock, and holding whatever a rule's command may import.
+The rules' conda environments: written from the lock, with all possible imports of a rule's command.
 """
 
 import ast

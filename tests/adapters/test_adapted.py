@@ -1,4 +1,4 @@
-"""Tokenizers that work through another library: what they lose, and how they stand among ours.
+"""Tokenizers that work through another library: their losses, and their use among ours.
 
 Tokenizers that do what our phases do not: they work through their own libraries, with the ids of these.
 """

@@ -1,6 +1,6 @@
-"""Decoding and normalisation of tokenizers that work through another library: both see whole texts, as it does.
+"""Decoding and normalisation of tokenizers that work through another library, both on complete texts.
 
-Ids of a vocabulary's own, as tokenizers that were made elsewhere have them.
+Explicit ids of vocabularies, as external tokenizers have them.
 """
 
 import io

@@ -1,10 +1,10 @@
-"""Files of other libraries given to commands in place of a tokenizer's folder: their forms told, options, mistakes.
+"""Files of other libraries as arguments in place of a tokenizer's folder: detected formats, options, mistakes.
 
 The vocabularies that the authors of "Tokenization Is More Than Compression" released, at 40,960 tokens.
 
 Table 11 and figure 5 are recomputed from them in ``test_intrinsic.py``. Here they are used: their token counts on
-MiniPile hold together, their tokens are what our schemes and segmentations make of text, and text comes out in as many
-tokens as the paper's order says.
+MiniPile are consistent, our schemes and segmentations can produce their tokens, and token counts of text have the
+paper's order.
 """
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill

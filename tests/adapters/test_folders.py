@@ -1,6 +1,6 @@
 """Folders of ``transformers``: added tokens and the end of text of their settings, for each form.
 
-What is fetched from the hub, through the hub's own libraries, from a stand-in for it; ``make nightly`` runs it.
+Downloads from a local stand-in of the hub through the hub's own libraries; ``make nightly`` runs them.
 """
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill

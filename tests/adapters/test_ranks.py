@@ -1,8 +1,8 @@
-"""Ranks of tiktoken and of Tekken, plain files of tokens and merges: ids as their libraries', and what is wrong.
+"""Ranks of tiktoken and of Tekken, plain files of tokens and merges: ids equal those of their libraries; mistakes.
 
 Tokenizers that people use, as their makers distribute them: ids as those of their own libraries.
 
-Of every text a part is taken; ``TOKBENCH_EXISTING=1`` takes all of each, and more random strings.
+Tests use a part of each text; ``TOKBENCH_EXISTING=1`` uses all of it, and more random strings.
 """
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill

@@ -1,4 +1,4 @@
-"""A tokenizer.json made elsewhere that becomes ours: its cuts, its models, its special and added tokens, its ids."""
+"""Import of an external tokenizer.json: pre-tokenization, models, special and added tokens, ids."""
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill
 import json

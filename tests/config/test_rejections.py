@@ -1,4 +1,4 @@
-"""A mistake in a configuration is told in one line that names the file, the key and the remedy, before any work."""
+"""A mistake in a configuration is a one-line error with the file, the key and the remedy, before any work."""
 
 from pathlib import Path
 from typing import Any

@@ -2,7 +2,7 @@
 
 WordPiece construction against its twin and against the trainer and the model of Hugging Face ``tokenizers``.
 
-RandTrain: weights, the draw, and what does not change it.
+RandTrain: weights, the draw, and its independence of order.
 """
 
 import gzip

@@ -1,6 +1,6 @@
-"""PathPiece vocabulary construction: costs of omission, choice of a batch, schedule, the whole descent.
+"""PathPiece vocabulary construction: costs of omission, choice of a batch, schedule, the complete descent.
 
-Tokenizers pickle and copy: what was copied gives the same ids, in this process and in others.
+Tokenizers pickle and copy: copies give the same ids, in this process and in others.
 """
 
 import copy

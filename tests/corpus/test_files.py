@@ -1,4 +1,4 @@
-"""Files are known by one table of endings and by their first bytes; what is left out or is no text is reported."""
+"""Files are known by one table of endings and by their first bytes; skipped files are reported."""
 
 import gzip
 import io

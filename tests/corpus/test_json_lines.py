@@ -1,6 +1,6 @@
 """Lines of JSON: which fields matter, nested fields, bad lines that are left out, and empty lines.
 
-What a run prints while it works: a line when a job starts, one when it ends.
+Progress lines of a run: one at the start of a job, one at its end.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""Documents that are written as several: where they are cut, that nothing else changes, and that none is held whole."""
+"""Documents that are split into pieces: places of the splits, equal results, and bounded memory."""
 
 import gzip
 import json

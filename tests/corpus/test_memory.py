@@ -1,6 +1,6 @@
-"""A corpus within the memory that is allowed: the same files, a peak that holds, and one line where it cannot.
+"""Preparation of a corpus within a memory limit: equal files, a bounded peak, and a one-line error below it.
 
-Files of a corpus that cannot be read: what is said of them in one line.
+One-line errors for corpus files that cannot be read.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A corpus that is prepared in parts: the same bytes as by one job, whatever the source, its limits and the parts."""
+"""A corpus that is prepared in parts: the same bytes as by one job, for any source, limits and parts."""
 
 import errno
 import itertools

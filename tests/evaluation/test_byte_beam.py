@@ -1,4 +1,4 @@
-"""Sums over token sequences by a beam: against all sequences of short texts, and what the beam misses."""
+"""Sums over token sequences by a beam: against all sequences of short texts, and the bound on missed probability."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
-"""Evaluation of models on suites: oracles, guessers, mistakes, and the whole file.
+"""Evaluation of models on suites: oracles, guessers, mistakes, and the complete file.
 
 Suites as data: names, settings, and that lm-eval has their tasks.
 
-What one segmentation loses: estimates against all segmentations of short texts.
+Loss by one segmentation: estimates against all segmentations of short texts.
 """
 
 import json

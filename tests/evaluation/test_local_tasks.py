@@ -1,4 +1,4 @@
-"""Local suites: the forms of files, their tasks for lm-eval, and what is rejected."""
+"""Local suites: file formats, their tasks for lm-eval, and rejected files."""
 
 import gzip
 import json

@@ -1,12 +1,12 @@
 """Killed twenty times at random moments of every stage, the default experiment ends as if it never had been.
 
-A file that was cut off or altered is never taken for what it was: whoever reads it says which it is.
+A truncated or altered file is never accepted: its reader names it.
 
-Several runs at once: of one experiment, which only one may be at, and of experiments that share what they read.
+Concurrent runs: of one experiment, which a lock allows once, and of experiments with common inputs.
 
-No space at any stage, or a tree that takes no writes: a line says so, nothing is lost, the next run goes on.
+No space at any stage, or a read-only tree: one error line, nothing is lost, the next run continues.
 
-A download that is interrupted leaves no file that could be taken for the whole, and is begun again.
+An interrupted download leaves no partial file, and is started again.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""An experiment in a checkout of its own: run, killed, damaged and run again, and what is left of it.
+"""An experiment in a checkout of its own: run, killed, damaged and run again, and its remaining files.
 
 File systems made for a test: small ones, which fill up, and such that are read-only.
 """

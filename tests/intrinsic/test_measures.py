@@ -1,6 +1,6 @@
-"""Built here, measured there: which tokenizer is measured on which corpus, and that tables tell them apart.
+"""Measurements on other corpora: which tokenizer is measured on which corpus, and the corpus in tables.
 
-Cold encoding speed: every round encodes with a tokenizer that has met no text; check and scoreboard share it.
+Cold encoding speed: every round encodes with a fresh tokenizer; check and scoreboard share the measurement.
 """
 
 import json

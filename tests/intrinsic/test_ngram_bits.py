@@ -1,4 +1,4 @@
-"""Bits per byte of token n-gram models: budgets, files, the command, the tables and what the statistics tell."""
+"""Bits per byte of token n-gram models: budgets, files, the command, the tables and the statistics."""
 
 import json
 from itertools import product

@@ -1,4 +1,4 @@
-"""Outputs appear whole or not at all, and nothing that is not Tokbench's own is ever replaced.
+"""Outputs appear completely or not at all, and files of other programs are never replaced.
 
 Several processes that write the same output, and those that were killed.
 """

@@ -1,6 +1,6 @@
-"""No space for an output is told in one line, and nothing is lost by it.
+"""A full disk is a one-line error, and nothing is lost.
 
-What is kept and what is shared outlives failures: published tables, and a folder that two runs would write to.
+Published tables and shared folders survive failures.
 
 One process at a time in a folder that several may share.
 """

@@ -1,10 +1,10 @@
-"""Damaged files of every kind: each is read rightly, or rejected in one line that names it.
+"""Damaged files of every kind: each is read correctly, or rejected in one line that names it.
 
-Bytes are changed, cut out and put in, values of JSON exchanged for others, and whole files replaced by noise. The
+Bytes are changed, cut out and put in, values of JSON exchanged for others, and complete files replaced by noise. The
 number of damaged files that every reader is given is ``TOKBENCH_FUZZ_FILES``, a few dozen where it is not set;
 ``make nightly`` sets thousands.
 
-Whatever is wrong outside ends in one clear line, status 2, nothing on standard output and no output file.
+Wrong input ends in one clear line, status 2, nothing on standard output and no output file.
 """
 
 import gzip

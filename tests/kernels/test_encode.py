@@ -1,4 +1,4 @@
-"""The encoder, the places where texts may be cut, and what ids are written as."""
+"""The encoder, the places at which texts may be split, and the formats of ids."""
 
 import io
 import random

@@ -1,8 +1,8 @@
 """Fallible kernel functions can raise: their sources, read for functions that cannot raise and yet may have to.
 
-Numbers that kernels cannot hold are rejected before they are reckoned with; a failure leaves nothing half done.
+Numbers beyond the range of kernels are rejected before use; a failure leaves no partial result.
 
-Each allocation of the kernels fails in its turn: the call raises, or its result is the same, whatever the path.
+Each allocation of the kernels fails in its turn: the call raises, or its result is the same.
 """
 
 import ctypes

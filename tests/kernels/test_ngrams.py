@@ -1,4 +1,4 @@
-"""The token n-gram models against their formulas, numbers worked out by hand, and what a distribution has to be.
+"""The token n-gram models against their formulas, numbers computed by hand, and properties of distributions.
 
 N-gram counting and the initial vocabulary made of n-grams.
 """

@@ -1,4 +1,4 @@
-"""Stable orders, sums without rounding and slices: kernels against their twins, and whatever the threads.
+"""Stable orders, sums without rounding and slices: kernels against their reference, for any number of threads.
 
 Work that threads share: results in order, and nothing runs on after an error.
 

@@ -1,8 +1,8 @@
-"""Merging without merging: how tokens are made, and what follows for neighbours.
+"""Merges from derivations of tokens, and possible neighbours.
 
-Shortest paths with random ties, drawn anew for every place of a document (PathPieceR, appendix A of the paper).
+Shortest paths with random ties, drawn for every place of a document (PathPieceR, appendix A of the paper).
 
-Segmentation by a partition cover: equals its twin, loses nothing, and is what GreedTok counted on.
+Segmentation by a partition cover: equals its reference, is lossless, and has GreedTok's counts.
 """
 
 import random

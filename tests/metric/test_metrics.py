@@ -1,6 +1,6 @@
 """Intrinsic metrics against a text spelled out token by token, and the released artefacts of PathPiece's authors.
 
-Families of metrics beside the basic ones: frequencies, pairs, bytes, removed tokens, languages beside each other.
+More families of metrics: frequencies, pairs, bytes, removed tokens, comparisons of languages.
 """
 
 import gzip

@@ -1,6 +1,6 @@
-"""Every file that has no meaning without its tokenizer, text or model names it, and whoever reads the file compares.
+"""Every file that has no meaning without its tokenizer, text or model names it, and readers of the file compare.
 
-All by commands, as a user calls them: nothing but the digests tells whose a file is.
+All by commands, as a user calls them: only the digests identify a file.
 """
 
 import json

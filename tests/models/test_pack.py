@@ -1,4 +1,4 @@
-"""Packing against a plain list, and whatever way its documents come."""
+"""Packing against a plain list, for any order and source of documents."""
 
 import shutil
 from collections import Counter

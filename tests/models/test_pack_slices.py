@@ -1,6 +1,6 @@
-"""Slices of the order, packed side by side: the files of one job, whatever the slices, the budget and what dies.
+"""Slices packed in parallel: the files of one job, for any slices, budget and killed jobs.
 
-Killed anywhere, the next run goes on: a declared output stands whole or not at all.
+After a kill at any moment the next run continues: a declared output is complete or absent.
 """
 
 import hashlib

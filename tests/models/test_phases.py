@@ -1,6 +1,6 @@
 """Two phases on different documents, and a Llama of transformers' own trained in them.
 
-What a training is made of, without one: how a model is divided, shares of a batch, its beginning, its end.
+Parts of a training: division of a model, shares of a batch, start and end.
 """
 
 import csv

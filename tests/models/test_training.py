@@ -1,4 +1,4 @@
-"""benchmarks/gpu: what it counts, and a run on the CPU that its limit ends and the same command finishes."""
+"""benchmarks/gpu: its counts, and a run on the CPU that its limit ends and the same command finishes."""
 
 import csv
 import json

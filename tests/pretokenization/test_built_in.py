@@ -1,6 +1,6 @@
 """The built-in pre-tokenization schemes against the regular expressions that define them.
 
-Pre-tokenizations with options: settings, what is said of wrong ones, and those of third parties.
+Pre-tokenizations with options: settings, error messages, and methods of third parties.
 """
 
 import gzip

@@ -1,7 +1,7 @@
 """Random patterns that we take for those of another library: the pieces are those of its engine.
 
-Patterns come from a grammar with what engines read in different ways, and from mutations of published ones. The number
-of patterns for each library is ``TOKBENCH_FUZZ_PATTERNS``, 150 by default; ``make nightly`` sets many more.
+Patterns come from a grammar with constructs that engines read differently, and from mutations of published ones. The
+number of patterns for each library is ``TOKBENCH_FUZZ_PATTERNS``, 150 by default; ``make nightly`` sets many more.
 """
 
 import os

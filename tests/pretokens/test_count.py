@@ -1,6 +1,6 @@
 """Counting and merging of pre-tokens.
 
-Counts beyond what 31 bits, and a double, hold: of a corpus whose pairs occur billions of times.
+Counts beyond the range of 31 bits, and of a double: of a corpus whose pairs occur billions of times.
 
 Lower bounds on the times of kernels: any text has them.
 """

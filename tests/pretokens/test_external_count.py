@@ -1,4 +1,4 @@
-"""Counting and merging within a bound of memory: spilling changes nothing but how much is held."""
+"""Counting and merging within a bound of memory: spilling changes only the memory."""
 
 import random
 import subprocess

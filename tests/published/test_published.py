@@ -1,4 +1,4 @@
-"""The papers recomputed: what their tables print is what our statistics give, to the digits that rounding leaves.
+"""The papers recomputed: our statistics give the printed numbers, within rounding.
 
 Figures and tables of the papers recomputed from the files that their authors released.
 """

@@ -1,4 +1,4 @@
-"""Published numbers beside those of a run: which cells are the same, by recipe, corpus and measure."""
+"""Published numbers compared with those of a run: equal cells by recipe, corpus and measure."""
 
 import json
 import re

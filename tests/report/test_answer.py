@@ -1,4 +1,4 @@
-"""The answer above everything else, and what follows the choice of a vocabulary size."""
+"""The answer at the top of the report, and the parts that follow the chosen vocabulary size."""
 
 import json
 import re

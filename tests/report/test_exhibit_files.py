@@ -1,4 +1,4 @@
-"""Exhibits of the page: files behind them, what is folded or left out, figures by size, sentences next to the baseline.
+"""Exhibits of the page: their files, folded and omitted exhibits, figures by size, sentences on the baseline.
 
 The script of exhibits in headless Chromium: copies, folds and the mark in the contents.
 """

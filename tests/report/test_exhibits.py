@@ -1,8 +1,8 @@
-"""Tables and figures of the report: what they show and leave out, and what they were measured on.
+"""Tables and figures of the report: their contents, omissions and corpora.
 
-The report's content, whole and in part: what is checked, what is missing or empty, what is not announced.
+The report's content, complete and partial: checks, missing and empty parts.
 
-Sentences of the report: findings beside what they are about, and only what is so here.
+Sentences of the report: findings next to their exhibits, for this experiment only.
 """
 
 from pathlib import Path

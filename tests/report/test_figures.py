@@ -1,4 +1,4 @@
-"""Figures: the same at every run, legible at every width, and able to say what their marks are.
+"""Figures: the same at every run, legible at every width, with titles of all marks.
 
 Published results in a checkout: pages, tidy tables and the figures that a page shows, without renderings.
 """

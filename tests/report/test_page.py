@@ -1,8 +1,8 @@
-"""The report's page: well formed, without links to elsewhere, the same from the same content, with names of files.
+"""The report's page: well formed, without external links, the same from the same content, with names of files.
 
-The report in headless Chromium: tables sort and filter, numbers tell their files, marks answer to the pointer.
+The report in headless Chromium: tables sort and filter, numbers list their files, marks react to the pointer.
 
-What columns of the page's tables are headed, and which of them stay in view.
+Headers of the columns of the page's tables, and the columns that stay in view.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The scoreboard's table and those beside it: what is marked as the best, by which end, and the order of columns."""
+"""The scoreboard and other tables: marks of the best, their direction, and the order of columns."""
 
 import subprocess
 import sys

@@ -1,6 +1,6 @@
 """Tables of a report as printed: digits, bold, signs, reasons, and their three forms.
 
-The scoreboard for others' sites: what it holds, that it tells no time, and checksums of corpora.
+The scoreboard for other sites: its contents, without times, and checksums of corpora.
 """
 
 import csv

@@ -1,6 +1,6 @@
-"""The outermost frame: what nobody caught ends in one line and a status, and says whether it is a fault of ours.
+"""The outermost handler: uncaught errors end in one line and a status, and bugs of ours are named.
 
-Running out of memory ends in one line, where Python can still write it.
+Running out of memory ends in one line, if Python can still write it.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""A real SLURM on this machine alone: a controller and some nodes that share its cores, started for a test.
+"""A real SLURM on this machine: a controller and some nodes that share its cores, started for a test.
 
-Each node says that it has a GPU, which is none. It takes the packages ``slurmctld``, ``slurmd``, ``slurm-client`` and
+Each node claims to have a GPU. It takes the packages ``slurmctld``, ``slurmd``, ``slurm-client`` and
 ``munge``, and root: SLURM finds its configuration at one place only, :data:`CONFIGURATION`, which is lent to the
 cluster and given back when it ends.
 
-Runs of Snakemake that are under way while a test looks at them, and what SLURM says of their jobs.
+Runs of Snakemake that a test observes, and SLURM's records of their jobs.
 """
 
 import os

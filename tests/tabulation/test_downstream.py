@@ -1,6 +1,6 @@
 """Tables of straddling choices, of every question's outcome and of texts.
 
-Tokens by document: what is counted, in groups where documents are many.
+Tokens by document, in groups if documents are many.
 """
 
 import json

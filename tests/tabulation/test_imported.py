@@ -1,4 +1,4 @@
-"""Variants that were made elsewhere: how they are configured, measured, gathered and marked."""
+"""External tokenizers as variants: configuration, measurement, tables and marks."""
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill
 

@@ -1,10 +1,10 @@
-"""Language models over tokenizers made elsewhere: their sequences, their scores, and the tables of these.
+"""Language models over external tokenizers: their sequences, their scores, and the tables of these.
 
-What models were trained on: a row for each whose manifest tells it.
+Training text of models: a row for each manifest that records it.
 
-Checkpoints along the way: targets of their own, rows of a table, and a figure.
+Checkpoints along the way: targets, rows of a table, and a figure.
 
-Tokens counted by probability and norm: each in one cell, which holds it.
+Tokens counted by probability and norm: each in one cell.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A table is declared once: whatever is made, written, printed and documented follows from its declaration."""
+"""A table is declared once: its making, files, prints and documentation follow from its declaration."""
 
 import json
 import re

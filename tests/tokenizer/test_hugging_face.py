@@ -1,6 +1,6 @@
 """The Hugging Face adapter: the same ids through transformers, and through an exported tokenizer.json.
 
-Saving a tokenizer into a folder: whole, apart from what else lies there, and open to ``transformers``.
+Saving a tokenizer into a folder: complete, without changes to other files, and readable by ``transformers``.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The three phases together: lossless on any bytes for every construction, fitting segmentation and scheme.
 
-Offsets: where tokens stand in the bytes and in the characters of a text.
+Offsets: places of tokens in the bytes and in the characters of a text.
 """
 
 import hashlib

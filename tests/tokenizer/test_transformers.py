@@ -1,4 +1,4 @@
-"""``AutoTokenizer`` on a folder of ours, beside a stock fast tokenizer of the same vocabulary, call by call."""
+"""``AutoTokenizer`` on a folder of ours, compared with a stock fast tokenizer of the same vocabulary, call by call."""
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill
 

@@ -1,4 +1,4 @@
-"""What ``AutoTokenizer`` gives of a folder of ours: any text with added tokens, and what others do with it.
+"""Tokenizers that ``AutoTokenizer`` opens from our folders: texts with added tokens, and uses by other libraries.
 
 Tokenizers with ids of their own, holes and special ids among them, where other libraries take them.
 """

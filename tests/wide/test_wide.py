@@ -1,7 +1,7 @@
 """An experiment of a thousand variants to its end, with stand-ins for training and evaluation: see ``stand_in``.
 
-The plan, every other job, tables and page are real. What the width costs is printed: seconds on the clock, and
-processor time and largest memory of Snakemake and what it waited for.
+The plan, every other job, tables and page are real. The cost of the width is printed: wall time, and
+processor time and peak memory of Snakemake and its jobs.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Fingerprints of code: what reruns a method's chain, and what does not.
+"""Fingerprints of code: changes that rerun a method's chain, and changes that do not.
 
-What a rule's command calls of the stages is behind the rule's fingerprint.
+The functions that a rule's command calls are in the rule's fingerprint.
 
 The data that sources name count in fingerprints.
 """

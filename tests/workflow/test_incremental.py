@@ -1,4 +1,4 @@
-"""A change reruns what it can have changed, and nothing else: Snakemake is asked for its plan after a finished run.
+"""A change reruns its dependent jobs, and nothing else: Snakemake is asked for its plan after a finished run.
 
 A machine without the optional parts: a run that needs them ends before its first job.
 """

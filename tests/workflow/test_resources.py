@@ -1,6 +1,6 @@
 """Requested resources of model jobs.
 
-What a construction needs is told before it begins, and what may be left out so that it needs less.
+The memory of a construction is estimated before it begins, with pre-tokens that may be left out to reduce it.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 The commands of the runs are fakes; some wait or fail.
 
-The states of jobs by what they left: outputs, logs and the engine's marks; and whether a run is at work.
+The states of jobs by their files: outputs, logs and the engine's marks; and whether a run is at work.
 
 The plan that a run leaves: read as it was written, and rejected where it is damaged.
 """

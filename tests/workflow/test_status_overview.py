@@ -1,6 +1,6 @@
 """The overview of a run: times, what is left, the last messages of logs, and its JSON.
 
-The end of what a dead run left behind, on a pretended SLURM.
+Cancellation of jobs of a dead run, on a fake SLURM.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Bits per byte of language models: intervals over seeds and documents, families of pairs, what is not told apart.
+"""Bits per byte of language models: intervals over seeds and documents, families of pairs, verdicts.
 
-Bits per byte over documents alone, and over languages, which are few however many documents they have.
+Bits per byte over documents alone, and over languages as units.
 """
 
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""The scoreboard, worked out again from the tables that it is made of: the best, and what is told apart from it."""
+"""The scoreboard, recomputed from its tables: the best, and significant differences from it."""
 
 from dataclasses import replace
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Scores of translations and their comparisons, held against sacrebleu, statsmodels and brute force.
+"""Scores of translations and their comparisons, compared with sacrebleu, statsmodels and brute force.
 
 More variants than pairs can be read of: each is compared with its baseline and with the best.
 """

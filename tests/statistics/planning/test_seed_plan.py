@@ -2,7 +2,7 @@
 
 The study's page on language models agrees with the tables in its folder.
 
-Measures of a tokenizer beside the bits of models: how often they order two variants alike.
+Measures of a tokenizer and the bits of models: how often they order two variants in the same way.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 A run then takes a second instead of five. Reads one JSON line a folder: the folder, its environment, and the address
 at which the process for it listens, which it says with a line once it does. That process is sent arguments and the
-file to print to, and answers with the exit status; fingerprints are taken of the files as they stand when it is asked.
+file to print to, and answers with the exit status; fingerprints are those of the files at that moment.
 """
 
 import gc

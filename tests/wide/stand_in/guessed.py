@@ -1,4 +1,4 @@
-"""Stands in for the evaluation of a language model: answers and bits per byte drawn from the model's name."""
+"""Stand-in for the evaluation of a language model: answers and bits per byte drawn from the model's name."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Stands in for the training of a language model: a model's files, with numbers drawn from its name.
+"""Stand-in for the training of a language model: a model's files, with numbers drawn from its name.
 
 It has embeddings of two dimensions and a curve of ten batches, so that all that follows from a model can be made.
 """
