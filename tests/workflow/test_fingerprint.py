@@ -123,6 +123,17 @@ def test_tables_that_a_kernel_reads_count(edit: Edit) -> None:
     assert fingerprint("tokbench.pretokenization.built_in") != before
 
 
+def test_a_corpus_format_counts_for_corpora_of_its_files(edit: Edit) -> None:
+    def prepared() -> dict[str, str]:
+        modules = {name: f"tokbench.corpus.formats.{name}" for name in ("arrow", "jsonl", "text")}
+        return {name: fingerprint("tokbench.corpus.prepare:prepare", module) for name, module in modules.items()}
+
+    before = prepared()
+    edit("corpus/formats/arrow.py", "ROWS = 256", "ROWS = 128")
+    after = prepared()
+    assert {name for name, code in before.items() if after[name] != code} == {"arrow"}
+
+
 def test_a_new_method_changes_no_other(edit: Edit, tmp_path: Path) -> None:
     before = built()
     new = tmp_path / "tokbench" / "construction" / "mine.py"
