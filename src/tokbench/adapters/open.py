@@ -352,6 +352,10 @@ def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
     Raises:
         TokbenchError: there is no tokenizer, or options are given for a folder of Tokbench.
     """
+    from tokbench.tokenizer import Tokenizer
+
+    if not reading.flags and is_ours(Path(path)):
+        return Tokenizer.load(path)  # Without the readers of other files, whose import takes longer.
     from tokbench.adapters import read
 
     options = {"pattern": reading.pattern, "segmentation": reading.segmentation, "added": reading.added}
