@@ -130,10 +130,10 @@ $(VENV)/.built: $(VENV)/.linked setup.py tools/make_stubs.py $(KERNELS)
 	$(TIMED) $(BIN)/python setup.py --quiet build_ext --inplace; $(BIN)/python -m compileall -q src; $(DONE)
 	@touch $@
 
-docs: install $(SITE)/.installed  ## generate the pages of keys, tables and functions, and build the site with a search: build/site/README.html
+docs: install $(SITE)/.installed  ## build the documentation as a site, build/site/index.html, with a search and the generated pages
 	@python -m tools.stage_pages
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
-	@echo "The site: build/site/README.html"
+	@echo "The site: build/site/index.html"
 
 $(SITE)/.installed: docs.lock $(VENV)/.installed
 	$(BIN)/python -m venv --clear $(SITE)
