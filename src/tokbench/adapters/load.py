@@ -24,7 +24,6 @@ from tokbench.tokenizer.libraries.python_functions import PythonTokenizer
 from tokbench.tokenizer.roundtrip import readable
 
 FLAG = re.compile(r"--(\w[\w-]*)( \w+)?")
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 def load(
