@@ -230,7 +230,7 @@ def test_of_several_draws_scores_are_means(torch: ModuleType) -> None:
 
 
 def test_random_segmentations_are_resampled_for_scores() -> None:
-    from tokbench.evaluation.coverings import DRAWS, drawn_anew
+    from tokbench.evaluation.coverings import DRAWS, resampled
     from tokbench.segmentation import segmentations
     from tokbench.tokenizer import Tokenizer
     from tokbench.vocabulary import Vocabulary
@@ -240,8 +240,8 @@ def test_random_segmentations_are_resampled_for_scores() -> None:
     def made(**options: object) -> Tokenizer:
         return Tokenizer(vocabulary, "none", "shortest_path", segmentations["shortest_path"].options(**options))
 
-    assert drawn_anew(made()) == drawn_anew(Tokenizer(vocabulary, "none", "greedy")) == []
-    drawn = drawn_anew(made(ties="random", seed=3))
+    assert resampled(made()) == resampled(Tokenizer(vocabulary, "none", "greedy")) == []
+    drawn = resampled(made(ties="random", seed=3))
     assert [one.options.seed for one in drawn] == list(range(4, 3 + DRAWS))
     text = b"aba" * 6
     assert len({tuple(one.encode(text).tolist()) for one in drawn}) > 1

@@ -244,13 +244,13 @@ def _at_path(text: str, results: str | None) -> ComparedTokenizer:
         return replace(found, place=text)
     if is_source(text):
         return ComparedTokenizer(place.name, {0: place}, None, "file", text)
-    if os.path.isfile(text) or (os.path.isdir(text) and _made_elsewhere(place)):
+    if os.path.isfile(text) or (os.path.isdir(text) and _is_external(place)):
         return ComparedTokenizer(place.name, {0: place}, None, "file" if os.path.isfile(text) else "folder", text)
     remedy = "name one, or an experiment with --results" if results is None else "name one, or a variant"
     raise TokbenchError(f"{text}: not a folder of a tokenizer; {remedy}")
 
 
-def _made_elsewhere(folder: Path) -> bool:
+def _is_external(folder: Path) -> bool:
     from tokbench.adapters.forms.transformers import file_in
 
     return file_in(folder) is not None

@@ -249,7 +249,7 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
             origin={"imported": imported},
             normalization=found.native.normalization,
         )
-        found, compared = _held_against(found, tokenizer, library, options, texts)
+        found, compared = _compared_with_library(found, tokenizer, library, options, texts)
         if found.native is not None:
             imported["why"] = compared
             _record_end(imported, source, tokenizer.vocabulary.special, options, path)
@@ -291,7 +291,7 @@ def _record_end(
     imported["told"] += skipped
 
 
-def _held_against(
+def _compared_with_library(
     found: ParsedTokenizer,
     tokenizer: Tokenizer,
     library: Library | None,

@@ -48,12 +48,12 @@ def cut_of(text: bytes | bytearray, longest: int) -> int:
             begin, end, window = max(longest // 2, begin - window), begin, min(4 * window, WINDOW)
             for found in reversed(list(places.finditer(text, begin, min(longest, end + 2)))):
                 mark = found.end() - 1
-                if _stands(text, mark, longest, after):
+                if _is_boundary(text, mark, longest, after):
                     return mark + after
     return _between_characters(text, longest)
 
 
-def _stands(text: bytes | bytearray, mark: int, longest: int, line_end: bool) -> bool:
+def _is_boundary(text: bytes | bytearray, mark: int, longest: int, line_end: bool) -> bool:
     """Return whether a mark is a space between letters, or a line end between a non-blank character and a letter."""
     before = bytes(text[max(0, mark - CHARACTER) : mark]).decode("utf-8", "replace")[-1]
     following = BEGINS.match(text, mark + 1, longest)

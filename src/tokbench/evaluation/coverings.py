@@ -235,7 +235,7 @@ def greedy(spellings: Spellings, context: bytes, cut: int, whole: Ids, given: Lo
     return True
 
 
-def drawn_anew(tokenizer: Tokenizer) -> list[Tokenizer]:
+def resampled(tokenizer: Tokenizer) -> list[Tokenizer]:
     """Return the tokenizer with other seeds, :data:`DRAWS` - 1 times; an empty list if it is deterministic."""
     options = tokenizer.__getstate__().get("options")
     if options is None or "seed" not in type(options).model_fields:

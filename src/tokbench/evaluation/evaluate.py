@@ -254,7 +254,7 @@ def evaluate(
     from tokbench.adapters.transformers import adapter_of
     from tokbench.evaluation.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
     from tokbench.evaluation.byte_beam import summed_bits
-    from tokbench.evaluation.coverings import Spellings, drawn_anew
+    from tokbench.evaluation.coverings import Spellings, resampled
     from tokbench.evaluation.resegmented import measure_resegmented
     from tokbench.evaluation.scoring import ScoringLM
     from tokbench.evaluation.segmentations import EXCERPT, next_after, one_segmentation
@@ -276,7 +276,7 @@ def evaluate(
         )
     window = window_of(model)
 
-    encode, *draws = (partial(_encoded, one) for one in (tokenizer, *drawn_anew(tokenizer)))
+    encode, *draws = (partial(_encoded, one) for one in (tokenizer, *resampled(tokenizer)))
     spellings = Spellings(tokens) if tokens and not tokenizer.normalization else None
     lm = ScoringLM(
         model,

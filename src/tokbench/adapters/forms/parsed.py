@@ -142,7 +142,7 @@ def check_special(special: Mapping[str, int], key: str) -> None:
             )
 
 
-def check_apart(special: Mapping[str, int], ranks: Mapping[bytes, int], key: str) -> None:
+def check_distinct(special: Mapping[str, int], ranks: Mapping[bytes, int], key: str) -> None:
     """Reject special tokens that have the id of a rank.
 
     Raises:

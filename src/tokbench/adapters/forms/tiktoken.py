@@ -9,7 +9,7 @@ from pathlib import Path
 from tokbench.adapters.forms.encodings import encoding_of, pattern_of_encoding, special_tokens_of
 from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
-from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions, check_apart, check_special
+from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions, check_distinct, check_special
 from tokbench.adapters.forms.patterns import Pattern, check_expression, named_pattern
 from tokbench.adapters.forms.ranks import Sidecar, native_ranks, read_sidecar, sidecar_of
 from tokbench.adapters.probes import probes
@@ -39,7 +39,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     encoding = encoding_of(ranks, options.pattern)
     pattern, of_pattern = _pattern(path, content, options, place, known, encoding)
     special, whose = _special(encoding, options, known, settings)
-    check_apart(special, ranks, GIVEN)
+    check_distinct(special, ranks, GIVEN)
     names = {number: name.encode() for name, number in sorted(special.items(), key=lambda one: one[1])}
     plural = len(special) != 1
     counted, are = f"{len(special):,} special token{'s' * plural}", "are" if plural else "is"

@@ -329,7 +329,7 @@ def parse_values(values: Any, place: str, options: ReadOptions, folder: FolderSe
         ends=folder.ends,
         tokens=len({*ids.values(), *added.kept} - taken),
         ids=limit,
-        notes=[*_told(added), *_added_told(folder, len(more)), *(["dropout is off"] if dropout else [])],
+        notes=[*_notes_on_added(added), *_added_note(folder, len(more)), *(["dropout is off"] if dropout else [])],
     )
     try:
         native = native_model(values, added, options.segmentation)
@@ -359,11 +359,11 @@ def _unknown(model: dict[str, Any], ids: dict[str, int]) -> int | None:
     return number if type(number) is int else ids.get(token) if isinstance(token, str) else None
 
 
-def _added_told(folder: FolderSettings, number: int) -> list[str]:
+def _added_note(folder: FolderSettings, number: int) -> list[str]:
     return [f"{number:,} added tokens are from {folder.source}"] if number else []
 
 
-def _told(added: AddedTokenSettings) -> list[str]:
+def _notes_on_added(added: AddedTokenSettings) -> list[str]:
     told = []
     if added.special:
         told.append(special_note(len(added.special), "special"))

@@ -101,7 +101,7 @@ class Progress:
         if self.weights is not None:
             model.load_state_dict(self.weights)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return the last row as text for the log."""
         step, _, _, loss, rate, dev, _ = self.curve[-1]
         shown = "" if dev is None else f", {dev:.4f} on the development split"
@@ -279,7 +279,7 @@ def _train(
                     done.row(epoch + 1, rate, loss)
                 if ends:
                     done.keep_best(model, options.select == "best" and dev is not None)
-                    log.info("translation epoch %d/%d, %s", epoch + 1, options.epochs, done.told())
+                    log.info("translation epoch %d/%d, %s", epoch + 1, options.epochs, done.describe())
                 if (ends or done.step % options.checkpoint_every == 0) and done.step < steps:
                     done.seconds = spent + time.monotonic() - began
                     save(checkpoints, recipe, model, optimizer, done)
