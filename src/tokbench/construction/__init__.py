@@ -74,11 +74,11 @@ class Construction(Method):
         Raises:
             TokbenchError: no segmentation of that name exists. The message is for the author of the method.
         """
-        found = segmentations.find(self.segmentation)
-        if found is None:
+        segmentation = segmentations.find(self.segmentation)
+        if segmentation is None:
             named = unknown(self.segmentation, segmentations.kind, segmentations)
             raise TokbenchError(f"{constructions.kind} '{self.name}': its segmentation {named}")
-        return found
+        return segmentation
 
 
 constructions: Registry[Construction] = Registry("construction", "tokbench.construction", Build)

@@ -175,10 +175,10 @@ def _read(path: Path) -> tuple[Vocabulary, str]:
     form = detect_format(path)
     if form == "python":
         raise TokbenchError(f"{path}: a Python function has no merges; name a file of a tokenizer")
-    found = read_form(path, form, ReadOptions(pattern="none" if form in WITHOUT_PATTERN else None))
-    if found.native is None:
-        raise TokbenchError(f"{path}: its merges cannot be used ({on_one_line(found.reason)}); name another tokenizer")
-    return found.native.vocabulary, found.native.segmentation
+    parsed = read_form(path, form, ReadOptions(pattern="none" if form in WITHOUT_PATTERN else None))
+    if parsed.native is None:
+        raise TokbenchError(f"{path}: its merges cannot be used ({on_one_line(parsed.reason)}); name another tokenizer")
+    return parsed.native.vocabulary, parsed.native.segmentation
 
 
 def merges_of_ranks(tokens: Sequence[bytes]) -> NDArray[np.int32]:

@@ -182,18 +182,18 @@ def read_gold(options: BpeKnockoutOptions, scheme: str) -> list[GoldWord]:
     assert options.gold_type is not None
     kind = resource_types[options.gold_type]
     split = pretokenization_of(scheme).boundaries
-    found: dict[tuple[str, tuple[int, ...]], None] = {}
+    words: dict[tuple[str, tuple[int, ...]], None] = {}
     for language, word, segments in kind.function(options.gold, "", kind.options()):
         cuts = boundaries(word, segments)
         wanted = options.gold_languages is None or language in options.gold_languages
         if wanted and cuts is not None and is_drawn(word, options.gold_share, options.gold_seed):
-            found[word, tuple(cuts)] = None
-    if not found:
+            words[word, tuple(cuts)] = None
+    if not words:
         raise TokbenchError(
             f"{options.gold}: no segmented word of a resource of type '{options.gold_type}' is among those chosen; "
             "check the file, gold_languages and gold_share"
         )
-    return [_in_pretokens(word.encode("utf-8", "surrogatepass"), cuts, split) for word, cuts in found]
+    return [_in_pretokens(word.encode("utf-8", "surrogatepass"), cuts, split) for word, cuts in words]
 
 
 def _in_pretokens(word: bytes, cuts: Iterable[int], split: Boundaries) -> GoldWord:

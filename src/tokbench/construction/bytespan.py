@@ -54,10 +54,10 @@ def percentile(parts: Sequence[Values], percent: float, threads: int = 1) -> flo
 
     def tallied(count: Callable[[NDArray[np.float32], NDArray[np.int64]], None]) -> NDArray[np.int64]:
         def of(part: Values) -> NDArray[np.int64]:
-            found = np.zeros(HALF, np.int64)
+            occurrences = np.zeros(HALF, np.int64)
             for values in part():
-                count(values, found)
-            return found
+                count(values, occurrences)
+            return occurrences
 
         total = np.zeros(HALF, np.int64)
         for found in parallel_map(of, parts, threads):
@@ -235,5 +235,5 @@ def incremental(scores: "ScoredDocuments", size: int, options: ByteSpanOptions) 
         segments.activate(order[start : start + options.activations])
         if len(ALPHABET) + segments.frequent >= size:
             break
-    found = segments.commonest(size - len(ALPHABET))
-    return [*ALPHABET, *((text, inside) for text, inside, _ in found)]
+    commonest = segments.commonest(size - len(ALPHABET))
+    return [*ALPHABET, *((text, inside) for text, inside, _ in commonest)]

@@ -64,6 +64,6 @@ def build(
     check_size(size)
     kept, _ = counts.split_by_length(options.max_pretoken_bytes)
     graph = graph_of(kept, size, options.max_token_bytes, threads)
-    found = search(graph, gap=options.gap, steps=options.steps, shares=options.rounding != "best", threads=threads)
-    chosen = found.chosen if options.rounding == "best" else rounded(graph, found.shares, options.rounding, seed)
+    solution = search(graph, gap=options.gap, steps=options.steps, shares=options.rounding != "best", threads=threads)
+    chosen = solution.chosen if options.rounding == "best" else rounded(graph, solution.shares, options.rounding, seed)
     return Vocabulary(BYTES + graph.spelt(chosen))

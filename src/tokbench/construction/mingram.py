@@ -130,10 +130,10 @@ def bpe_candidates(
         min(len(BYTES) + merges, LARGEST_VOCABULARY),
         bpe.BpeOptions(max_token_bytes=max_token_bytes),
     )
-    found = len(made) - len(BYTES)
-    if found < merges:
+    learnt = len(made) - len(BYTES)
+    if learnt < merges:
         log.warning(
-            f"{method}: the text has {found:,} of the {merges:,} merges of overshoot {overshoot:g}; use more text, a "
+            f"{method}: the text has {learnt:,} of the {merges:,} merges of overshoot {overshoot:g}; use more text, a "
             "smaller overshoot or a smaller size"
         )
     return made

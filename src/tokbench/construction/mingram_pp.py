@@ -105,12 +105,12 @@ def _candidates(counts: PretokenCounts, size: int, options: MinGramPpOptions) ->
     most = min(size + (2 * OVERSHOOT - 1) * wanted, LARGEST_VOCABULARY)
     made = bpe.build(counts, most, bpe.BpeOptions(max_token_bytes=options.max_token_bytes))
     assert made.merges is not None
-    found = len(made.merges)
-    merges = min(OVERSHOOT * wanted, max(found // 2, min(wanted, found)))
+    learnt = len(made.merges)
+    merges = min(OVERSHOOT * wanted, max(learnt // 2, min(wanted, learnt)))
     if merges < OVERSHOOT * wanted:
         log.warning(
-            f"mingram_pp: the text has {found:,} merges, too few for an overshoot of {OVERSHOOT}; {merges:,} are used, "
-            f"an overshoot of {merges / wanted:.3g}"
+            f"mingram_pp: the text has {learnt:,} merges, too few for an overshoot of {OVERSHOOT}; "
+            f"{merges:,} are used, an overshoot of {merges / wanted:.3g}"
         )
     return Vocabulary(made.tokens[: len(BYTES) + merges], merges=made.merges[:merges])
 

@@ -116,12 +116,12 @@ def cut_into_characters(
         text: int32 [n], the concatenated pre-tokens as ids of the alphabet; -1 for a byte of any other character.
         offsets: int64 [pre-tokens + 1], start of each pre-token in ``text``.
     """
-    found = count_characters(counts)
-    budget = sum(found.values()) - round(coverage * sum(found.values()))
-    common = sorted(found, key=lambda character: (-found[character], character))
+    characters = count_characters(counts)
+    budget = sum(characters.values()) - round(coverage * sum(characters.values()))
+    common = sorted(characters, key=lambda character: (-characters[character], character))
     rare = 0
-    while common and rare + found[common[-1]] < budget:
-        rare += found[common.pop()]
+    while common and rare + characters[common[-1]] < budget:
+        rare += characters[common.pop()]
     alphabet = list(BYTES) + [character.encode() for character in common if ord(character) >= 128]
     text, offsets = cut_by_longest_match(counts, alphabet)
     symbols = np.arange(len(alphabet), dtype=np.int32)

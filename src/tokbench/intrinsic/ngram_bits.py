@@ -275,18 +275,19 @@ def ngram_bits(
         streams = [stream() for _ in budgets]
         sizes = _fill(streams, budgets, training(), encode)
         trained, models = [], []
-        for budget, text_bytes, one in zip(budgets, sizes, streams, strict=True):
-            places = one.places
-            one.append(test)
-            fitted = TokenNgrams(one.mapped(), places, symbols, vocabulary, order)
-            bits = fitted.bits(_places_in_memory(fitted, one.places, ids, room))
+        for budget, text_bytes, stream in zip(budgets, sizes, streams, strict=True):
+            places = stream.places
+            stream.append(test)
+            fitted = TokenNgrams(stream.mapped(), places, symbols, vocabulary, order)
+            bits = fitted.bits(_places_in_memory(fitted, stream.places, ids, room))
             unused = vocabulary - (ids - fitted.unused())
             unseen = unused, fitted.unseen()
-            trained.append(asdict(TrainedOn(budget.training_bytes, text_bytes, one.documents, one.tokens, *unseen)))
+            read = budget.training_bytes, text_bytes, stream.documents, stream.tokens
+            trained.append(asdict(TrainedOn(*read, *unseen)))
             for number in range(order):
-                found = bits[:, number].tolist()
+                document_bits = bits[:, number].tolist()
                 head = {"training_bytes": budget.training_bytes, "order": number + 1}
-                models.append({**head, "bits_per_byte": sum(found) / size, "bits": found})
+                models.append({**head, "bits_per_byte": sum(document_bits) / size, "bits": document_bits})
     return {
         "vocabulary": vocabulary,
         "order": order,
@@ -326,7 +327,7 @@ def tokenizer_ngram_bits(
     Returns:
         ``variant``, ``size``, ``corpus`` and ``pretokenization``, and the items of :func:`ngram_bits`.
     """
-    found = ngram_bits(
+    measured = ngram_bits(
         encode,
         tokenizer.entries,
         training,
@@ -338,4 +339,4 @@ def tokenizer_ngram_bits(
         lost=None if tokenizer.lossless else tokenizer.bytes_lost,
     )
     head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
-    return {**head, "pretokenization": tokenizer.pretokenizer_label, **found}
+    return {**head, "pretokenization": tokenizer.pretokenizer_label, **measured}

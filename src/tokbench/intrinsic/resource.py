@@ -102,9 +102,9 @@ def alignment_by_word(words: Words, boundaries: NDArray[np.int64]) -> ByWord:
     by_word = by_row.group_by("language", "word", maintain_order=True).sum()
     counts = by_word.select(COLUMNS[2:]).to_numpy().reshape(-1, 3)
     places = np.arange(len(counts))
-    found = in_groups(np.column_stack([places, np.ones_like(places), counts]))
-    found = found[found[:, 2:].any(axis=1)]
-    return {name: found[:, place].tolist() for place, name in enumerate(COLUMNS)}
+    groups = in_groups(np.column_stack([places, np.ones_like(places), counts]))
+    groups = groups[groups[:, 2:].any(axis=1)]
+    return {name: groups[:, place].tolist() for place, name in enumerate(COLUMNS)}
 
 
 def boundaries_by_word(words: Words) -> ByWord:

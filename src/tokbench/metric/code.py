@@ -126,7 +126,7 @@ def class_of(kind: str, named: bool, text: str) -> str:
 
 def leaves(parser: Any, text: bytes) -> list[Leaf]:
     """Return the scored leaves of the syntax tree of a text, in order."""
-    found: list[Leaf] = []
+    leaves_found: list[Leaf] = []
     pending = [parser.parse(text).root_node]
     while pending:
         node = pending.pop()
@@ -138,8 +138,8 @@ def leaves(parser: Any, text: bytes) -> list[Leaf]:
         start, end = node.start_byte, node.end_byte
         kind = class_of(node.type, node.is_named, text[start:end].decode("utf-8", "replace")) if end > start else ""
         if kind:
-            found.append(Leaf(start, end, kind))
-    return found
+            leaves_found.append(Leaf(start, end, kind))
+    return leaves_found
 
 
 def indentations(text: bytes) -> Iterator[tuple[int, int, int]]:
@@ -178,17 +178,17 @@ class CodeCounts:
 
     def add(self, document: TokenizedDocument, parser: Any, *, indented: bool) -> None:
         """Count the leaves of a document, and its indentation if that has a meaning."""
-        found = leaves(parser, document.text)
-        if found:
-            self._add_leaves(document, found)
+        document_leaves = leaves(parser, document.text)
+        if document_leaves:
+            self._add_leaves(document, document_leaves)
         if indented:
             self._add_indentations(document)
 
-    def _add_leaves(self, document: TokenizedDocument, found: list[Leaf]) -> None:
-        edges = np.array([leaf[:2] for leaf in found], np.int64)
+    def _add_leaves(self, document: TokenizedDocument, document_leaves: list[Leaf]) -> None:
+        edges = np.array([leaf[:2] for leaf in document_leaves], np.int64)
         covered = document.covered(edges[:, 0], edges[:, 1])
-        self.left_out += len(found) - int(covered.sum())
-        kinds = np.array([CLASSES.index(leaf.kind) for leaf in found], np.int64)[covered]
+        self.left_out += len(document_leaves) - int(covered.sum())
+        kinds = np.array([CLASSES.index(leaf.kind) for leaf in document_leaves], np.int64)[covered]
         starts, ends = edges[covered].T
         self.leaves.update(_by_class(kinds))
         first = document.spans[:, 0]
@@ -235,19 +235,19 @@ def count_code(documents: Documents, grammars: Mapping[str, str]) -> tuple[dict[
         documents: tokenized documents; those of other languages are left out.
         grammars: grammar by language.
     """
-    found: dict[str, CodeCounts] = {}
+    by_language: dict[str, CodeCounts] = {}
     missing: set[str] = set()
     for document in documents:
         grammar = grammars.get(document.language)
         if grammar is None:
             continue
         parser = parser_of(grammar)
-        counts = found.setdefault(document.language, CodeCounts())
+        counts = by_language.setdefault(document.language, CodeCounts())
         if parser is None:
             missing.add(grammar)
         else:
             counts.add(document, parser, indented=grammar in INDENTED)
-    return found, missing
+    return by_language, missing
 
 
 @metric(
@@ -278,13 +278,14 @@ def code(documents: Documents, options: CodeOptions) -> list[tuple[str, Measurem
     for grammar in options.grammars.values():
         if parser_of(grammar) is None:
             raise TokbenchError(INSTALL.format(grammar))
-    found, missing = count_code(documents, dict(zip(GRAMMARS, GRAMMARS, strict=True)) | options.grammars)
-    if not found:
+    by_language, missing = count_code(documents, dict(zip(GRAMMARS, GRAMMARS, strict=True)) | options.grammars)
+    if not by_language:
         return []
     none = INSTALL.format(sorted(missing)[0]) if missing else ""
-    rows = [("", row) for row in _rows(reduce(CodeCounts.plus, found.values()), none)]
-    if len(found) > 1:
-        rows += [(one or tag_of_untagged(found), row) for one in sorted(found) for row in _rows(found[one], none)]
+    rows = [("", row) for row in _rows(reduce(CodeCounts.plus, by_language.values()), none)]
+    if len(by_language) > 1:
+        untagged = tag_of_untagged(by_language)
+        rows += [(tag or untagged, row) for tag in sorted(by_language) for row in _rows(by_language[tag], none)]
     return rows
 
 

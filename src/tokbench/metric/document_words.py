@@ -66,11 +66,11 @@ def document_words(tokenizer: "Tokenizer", gold: "pl.DataFrame") -> tuple[Words,
     import polars as pl  # already imported where the table was built
 
     every = [*spelt(gold)]
-    found = [tokens_of(tokenizer.encode_word(word), 1 + len(word)) for word in every]
-    kept = pl.Series([tokens is not None for tokens in found], dtype=pl.Boolean)
+    encoded = [tokens_of(tokenizer.encode_word(word), 1 + len(word)) for word in every]
+    kept = pl.Series([tokens is not None for tokens in encoded], dtype=pl.Boolean)
     numbers = [Counter(languages.to_list()) for languages in (gold["language"], gold.filter(~kept)["language"])]
-    words = [word for word, tokens in zip(every, found, strict=True) if tokens is not None]
-    tokens = [one for one in found if one is not None]
+    words = [word for word, tokens in zip(every, encoded, strict=True) if tokens is not None]
+    tokens = [one for one in encoded if one is not None]
     gold = gold.filter(kept)
     listed = tokenizer.listed
     inside = _inside(listed)

@@ -59,10 +59,10 @@ class TokenizedDocument:
 
     def are_borders(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return True for places where a token begins or ends, bool [places]."""
-        found = np.zeros(len(places), np.bool_)
+        present = np.zeros(len(places), np.bool_)
         for edges in self.spans.T if len(self.spans) else ():
-            found |= edges[np.minimum(np.searchsorted(edges, places), len(edges) - 1)] == places
-        return found
+            present |= edges[np.minimum(np.searchsorted(edges, places), len(edges) - 1)] == places
+        return present
 
 
 @dataclass(frozen=True)

@@ -83,10 +83,10 @@ def keyed(rows: Sequence[Measurement]) -> list[tuple[str, Measurement]]:
     """
     definitions = Counter(row.metric for row in rows)
     seen: Counter[str] = Counter()
-    found = []
+    named = []
     for row in rows:
         key = key_of(row, definitions[row.metric] == 1)
         seen[key] += 1
-        found.append((key if seen[key] == 1 else f"{key}_{seen[key]}", row))
+        named.append((key if seen[key] == 1 else f"{key}_{seen[key]}", row))
     order = {key: place for place, key in enumerate(FIRST)}
-    return sorted(found, key=lambda pair: order.get(pair[0], len(FIRST)))
+    return sorted(named, key=lambda pair: order.get(pair[0], len(FIRST)))

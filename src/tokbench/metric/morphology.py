@@ -62,13 +62,13 @@ def agreement(words: Words, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     index, offset = words.token_ends()
     kept = chosen[index]
     index = index[kept]
-    found = index * WIDEST + offset[kept]
+    positions = index * WIDEST + offset[kept]
     gold = words.gold.select(pl.int_range(pl.len()).alias("index"), "boundaries").filter(pl.Series(chosen))
     pairs = gold.explode("boundaries").drop_nulls("boundaries")
     of_gold = pairs["index"].to_numpy()
     right = of_gold * WIDEST + pairs["boundaries"].to_numpy()
     common, cut, marked = (
-        np.bincount(one, minlength=len(words)) for one in (index[np.isin(found, right)], index, of_gold)
+        np.bincount(one, minlength=len(words)) for one in (index[np.isin(positions, right)], index, of_gold)
     )
     return np.column_stack([common, cut - common, marked - common])
 
@@ -83,9 +83,9 @@ def scored_boundaries(words: Words) -> NDArray[np.int64]:
     parted = (words.gold["boundaries"].list.len() > 0).fill_null(False).to_numpy()
     inside = words.only(parted)
     whole, covered = gold_segments(inside, token_set(words.vocabulary))
-    found = np.zeros((len(words), 3), np.int64)
-    found[parted] = agreement(inside, ~whole & covered)
-    return found
+    agreements = np.zeros((len(words), 3), np.int64)
+    agreements[parted] = agreement(inside, ~whole & covered)
+    return agreements
 
 
 @metric(

@@ -69,8 +69,8 @@ def numbers_in(document: TokenizedDocument, ascii_only: bool) -> tuple[list[list
         return [], 0
     edges = np.array([(one[0], one[-1]) for one in places], np.int64)
     covered = document.covered(edges[:, 0], edges[:, 1]).tolist()
-    found = [one for one, whole in zip(places, covered, strict=True) if whole]
-    return found, len(places) - len(found)
+    complete = [one for one, whole in zip(places, covered, strict=True) if whole]
+    return complete, len(places) - len(complete)
 
 
 def count_splits(documents: Iterable[TokenizedDocument], ascii_only: bool = False) -> tuple[Splits, int]:
@@ -222,12 +222,12 @@ def _magnitude(splits: Splits) -> Iterator[Measurement]:
     yield ratio("tokens_per_digit", "tokens with bytes of a number / digits", touched, every, NONE)
     digits, tokens = tokens_by_length(splits)
     few = NONE if not splits else "the text has numbers of one length only, or their tokens do not vary"
-    for name, found in magnitude(digits, tokens).items():
+    for name, value in magnitude(digits, tokens).items():
         metric_name, definition = f"tokens_per_digit_{name}", MAGNITUDE[name]
-        if found is None:
+        if value is None:
             yield Measurement(metric_name, definition, None, 0, few)
         else:
-            yield Measurement(metric_name, definition, found, len(digits))
+            yield Measurement(metric_name, definition, value, len(digits))
 
 
 @metric(

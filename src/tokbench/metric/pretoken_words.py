@@ -152,9 +152,9 @@ def _block(
 @cache
 def _kinds() -> NDArray[np.uint8]:
     """Return the kinds of each code point, uint8 [code points]."""
-    found = np.zeros(sys.maxunicode + 1, np.uint8)
+    kinds = np.zeros(sys.maxunicode + 1, np.uint8)
     for name, kind in KINDS.items():
         for span in getattr(unicode_classes, name).split():
             first, _, last = span.partition("-")
-            found[int(first, 16) : int(last or first, 16) + 1] |= kind
-    return found
+            kinds[int(first, 16) : int(last or first, 16) + 1] |= kind
+    return kinds

@@ -149,11 +149,11 @@ def _located(name: str, find: Callable[[str], Iterable[str]], text: str) -> Iter
         TokbenchError: the function raises an exception, or does not return words.
     """
     with user_code(name, "the function"):
-        found = find(text)
-        several = isinstance(found, Iterable) and not isinstance(found, str | bytes | Mapping | Set)
-        words = list(found) if several else None
+        result = find(text)
+        several = isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping | Set)
+        words = list(result) if several else None
         if words is None or not all(isinstance(word, str) for word in words):
-            raise TokbenchError(f"the function returned {shown(found)}; return the words of the text in order")
+            raise TokbenchError(f"the function returned {shown(result)}; return the words of the text in order")
     place = 0
     for word in words:
         start = text.find(word, place) if word else -1
@@ -223,21 +223,21 @@ def count_words(documents: Documents, segmenter: Segmenter, *, all_scripts: bool
 
     If the segmenter needs blanks, documents that only have letters count, too.
     """
-    found: dict[str, WordCounts] = {}
+    by_language: dict[str, WordCounts] = {}
     for document in documents:
         try:
             text = document.text.decode()
         except UnicodeDecodeError:
             continue
         if words := words_in(text, segmenter.segment, all_scripts=all_scripts):
-            found.setdefault(document.language, WordCounts()).add(document, text, words)
+            by_language.setdefault(document.language, WordCounts()).add(document, text, words)
         if segmenter.by_blanks:
             data = np.frombuffer(document.text, np.uint8)
             letters = words_of_pretokens(data, np.array([0, len(data)])).letters
             if letters.letters:
-                counts = found.setdefault(document.language, WordCounts())
+                counts = by_language.setdefault(document.language, WordCounts())
                 counts.letters = counts.letters.plus(letters)
-    return found
+    return by_language
 
 
 @metric(
@@ -274,17 +274,19 @@ def segmented_words(documents: Documents, options: SegmentedWordOptions) -> list
         if options.segmenter is not None:
             raise
         segmenter, missing = Segmenter("ICU", _single_span), str(error)
-    found = count_words(documents, segmenter, all_scripts=options.all_scripts)
-    if not found:
+    by_language = count_words(documents, segmenter, all_scripts=options.all_scripts)
+    if not by_language:
         return []
-    every = sum(found.values(), start=WordCounts())
+    every = sum(by_language.values(), start=WordCounts())
     scope = "" if options.all_scripts else " with a letter of a script without blanks"
     end = f"{scope}; words by {segmenter.label}"
     rows = [("", row) for row in _rows(every, documents.tokenizer, end, missing)]
-    if len(found) > 1:
-        tag = tag_of_untagged(found)
+    if len(by_language) > 1:
+        tag = tag_of_untagged(by_language)
         rows += [
-            (one or tag, row) for one in sorted(found) for row in _rows(found[one], documents.tokenizer, end, missing)
+            (language or tag, row)
+            for language in sorted(by_language)
+            for row in _rows(by_language[language], documents.tokenizer, end, missing)
         ]
     return rows
 

@@ -39,10 +39,10 @@ def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDA
         int64 [len(vocabulary)], weighted by the pre-tokens' counts.
     """
     trie = Trie(*vocabulary.flat())
-    found: NDArray[np.int64] = count_matches(
+    matches: NDArray[np.int64] = count_matches(
         trie, counts.data, counts.offsets, counts.counts, 0, len(counts), len(vocabulary)
     )
-    return found
+    return matches
 
 
 @metric(

@@ -297,7 +297,7 @@ def encoded_by_language(
         part.breaks += sum(map(text.count, BREAKS))
         part.spans = part.spans.plus(count_spans(text, encoded, words_by))
     none = nothing_encoded(tokenizer)
-    found = {
+    counts_by_tag = {
         language: none
         + replace(
             none,
@@ -308,7 +308,7 @@ def encoded_by_language(
         )
         for language, part in sums.items()
     }
-    return dict(sorted(by_tag(found, operator.add).items()))
+    return dict(sorted(by_tag(counts_by_tag, operator.add).items()))
 
 
 class _Sums:
@@ -328,9 +328,9 @@ class _Sums:
 
     def frequencies(self) -> NDArray[np.int64]:
         """Return occurrences of each id so far, int64 [largest id + 1]."""
-        found = np.bincount(np.concatenate([np.zeros(0, np.int32), *self._ids]), minlength=len(self._counted))
-        found[: len(self._counted)] += self._counted
-        self._ids, self._waiting, self._counted = [], 0, found.astype(np.int64, copy=False)
+        occurrences = np.bincount(np.concatenate([np.zeros(0, np.int32), *self._ids]), minlength=len(self._counted))
+        occurrences[: len(self._counted)] += self._counted
+        self._ids, self._waiting, self._counted = [], 0, occurrences.astype(np.int64, copy=False)
         return self._counted
 
 

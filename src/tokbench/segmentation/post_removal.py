@@ -53,14 +53,14 @@ def post_removal(vocabulary: Vocabulary, options: PostRemovalOptions) -> Segment
 def _expansions(vocabulary: Vocabulary, history: History) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the replacement of each removed token: bounds, int64 [removed + 1], and ids in the vocabulary, int32."""
     parts = {event.token: event.parts for event in history.events if event.split}
-    bounds, found = [0], []
+    bounds, ids = [0], []
     for token in history.tokens.tokens[len(vocabulary) :]:
         pending = [token]
         while pending:
             part = pending.pop()
             if history.ids[part] < len(vocabulary):
-                found.append(history.ids[part])
+                ids.append(history.ids[part])
             else:
                 pending.extend(reversed(parts[part]))
-        bounds.append(len(found))
-    return np.array(bounds, np.int64), np.array(found, np.int32)
+        bounds.append(len(ids))
+    return np.array(bounds, np.int64), np.array(ids, np.int32)
