@@ -250,7 +250,7 @@ def ngram_bits(
     documents: list[dict[str, Any]] = []
     with ExitStack() as stack:
 
-        def stream() -> _Stream:
+        def new_stream() -> _Stream:
             return _Stream(stack.enter_context(TemporaryFile()), symbols, order)
 
         def tested_documents() -> Iterator[Document]:
@@ -259,7 +259,7 @@ def ngram_bits(
                 documents.append(noted if lost is None else {**noted, "bytes_lost": lost(each.text)})
                 yield each
 
-        test = stream()
+        test = new_stream()
         counts = [0]
         for piece in encode(tested_documents()):
             test.add(piece)
@@ -272,7 +272,7 @@ def ngram_bits(
         size = sum(each["bytes"] for each in documents)
         if not size:
             raise TokbenchError("the test text is empty; add documents")
-        streams = [stream() for _ in budgets]
+        streams = [new_stream() for _ in budgets]
         sizes = _fill(streams, budgets, training(), encode)
         trained, models = [], []
         for budget, text_bytes, stream in zip(budgets, sizes, streams, strict=True):
