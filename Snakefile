@@ -1,6 +1,9 @@
 # The workflow, from corpus and configuration to report: snakemake --cores 2 [--configfile experiments/mine.yaml]
 from snakemake.utils import min_version
 
+from tokbench.stage import stages
+from tokbench.workflow.shell import rule_files
+
 min_version("9.14")
 
 
@@ -13,6 +16,7 @@ if not workflow.configfiles:
 container: "tokbench.sif"
 
 
+# Defines what all other files use: experiment, records, code, and functions of resources.
 include: "rules/common.smk"
 
 
@@ -25,35 +29,13 @@ pathvars:
 report: "report/workflow.rst"
 
 
-include: "rules/corpus.smk"
-include: "rules/pretokenization.smk"
-include: "rules/byte_lm.smk"
-include: "rules/construction.smk"
-include: "rules/import.smk"
-include: "rules/pretraining.smk"
-include: "rules/intrinsic.smk"
-include: "rules/ngram_bits.smk"
-include: "rules/robustness.smk"
-include: "rules/downstream.smk"
-include: "rules/token_effect.smk"
-include: "rules/translation.smk"
-include: "rules/statistics.smk"
-include: "rules/report.smk"
-include: "rules/published.smk"
+for name in rule_files():
+
+    include: f"rules/{name}"
 
 
-# The inputs of the tables are targets, too, so that a folder that was deleted is built again.
+# The results that tables read are targets, too, so that a folder that was deleted is built again.
 rule all:
     default_target: True
     input:
-        rules.tabulate.input,
-        ["<results>/power"] if experiment.statistics.pilot else [],
-        "<results>/tables",
-        "<results>/statistics",
-        "<results>/report.html",
-        "<results>/figures",
-        "<results>/typeset",
-        "<results>/leaderboard.json",
-        "<results>/leaderboard.csv",
-        "<results>/references.bib",
-        [f"<results>/byte_lm/{corpus}/{name}/figures" for corpus, name in byte_lms.drawn],
+        stages.targets(experiment),

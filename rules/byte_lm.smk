@@ -19,7 +19,7 @@ rule train_byte_lm:
     params:
         job=records.of("train_byte_lm"),
         recipe=byte_lms.training_recipe,
-        code=byte_lms.training_code,
+        code=code.of("train_byte_lm"),
         checkpoints=f"{experiment.folder}/checkpoints/train_byte_lm/{{corpus}}/{{byte_lm}}",
     priority: 2
     threads: byte_lms.threads
@@ -51,7 +51,7 @@ rule score_bytes:
     params:
         job=records.of("score_bytes"),
         recipe=byte_lms.recipe,
-        code=byte_lms.code,
+        code=code.of("score_bytes"),
     priority: 2
     threads: byte_lms.threads
     resources:
@@ -90,7 +90,7 @@ rule draw_bytes:
         job=records.of("draw_bytes"),
         recipe=byte_lms.recipe,
         sentences=byte_lms.sentences,
-        code=byte_lms.drawing_code,
+        code=code.of("draw_bytes"),
     threads: byte_lms.threads
     resources:
         mem_mb=byte_lms.scoring_memory,

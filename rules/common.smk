@@ -1,12 +1,13 @@
 # Definitions shared by all rules: the experiment, resources, fingerprints of code, and the shell.
 from tokbench.workflow.resources import content_of
-from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.job_records import JobRecords
 from tokbench.workflow.resources import double_on_retry, extend_on_retry
 from tokbench.workflow.run import on_end, on_start, read_experiment
+from tokbench.workflow.stage_code import StageCode
 from tokbench.workflow.shell import flags, has_environments, shell_prefix, trusted_functions
 
 experiment = read_experiment(workflow, config)
+code = StageCode(experiment)
 records = JobRecords(workflow, rules, experiment.folder)
 shell.prefix(
     shell_prefix(
@@ -54,3 +55,4 @@ wildcard_constraints:
     model=r"[\w-]+",
     suite=r"[\w-]+",
     digest="[0-9a-f]{16}",
+    stage="tabulate|analyse|report",

@@ -1,4 +1,4 @@
-from tokbench.workflow.tokenizers import Variants, initial_code, initial_memory
+from tokbench.workflow.tokenizers import Variants, initial_memory
 
 variants = Variants(experiment)
 
@@ -17,7 +17,7 @@ rule build_initial:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("build_initial"),
-        code=initial_code,
+        code=code.of("build_initial"),
     threads: 1
     resources:
         mem_mb=initial_memory,
@@ -33,7 +33,7 @@ rule build_initial:
 rule build_initial_recipe:
     input:
         records.trigger("build_initial_recipe"),
-        variants.initial_files,
+        ancient(variants.initial_files),
         counts="<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet",
     output:
         directory("<results>/initial/{corpus}/{scheme}/{initial_recipe}/{size}"),
@@ -48,7 +48,7 @@ rule build_initial_recipe:
         content=content_of(variants.initial_files),
         construction=variants.initial_method,
         recipe=variants.initial_recipe,
-        code=variants.initial_code,
+        code=code.of("build_initial_recipe"),
     threads: 1
     resources:
         mem_mb=variants.initial_memory,
@@ -64,7 +64,7 @@ rule build_initial_recipe:
 rule build:
     input:
         records.trigger("build"),
-        variants.files,
+        ancient(variants.files),
         counts=collect(
             "<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet", corpus=variants.corpus, scheme=variants.scheme
         ),
@@ -107,7 +107,7 @@ rule build:
         pretokenization=variants.pretokenization,
         inputs=flags,
         seed=experiment.seed,
-        code=variants.code,
+        code=code.of("build"),
     threads: 1
     resources:
         mem_mb=variants.memory,

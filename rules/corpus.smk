@@ -17,7 +17,7 @@ rule fetch:
     params:
         job=records.of("fetch"),
         recipe=corpora.fetch_recipe,
-        code=fingerprint("tokbench.corpus.fetch:fetch"),
+        code=code.of("fetch"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -42,7 +42,7 @@ rule fetch_pairs:
     params:
         job=records.of("fetch_pairs"),
         recipe=corpora.pairs_recipe,
-        code=fingerprint("tokbench.corpus.fetch:fetch_pairs"),
+        code=code.of("fetch_pairs"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -56,7 +56,7 @@ rule fetch_pairs:
 rule read_sizes:
     input:
         records.trigger("read_sizes"),
-        files=corpora.files_of_part,
+        files=ancient(corpora.files_of_part),
         hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
     output:
         "<results>/parts/{corpus}/sizes/{part}.parquet",
@@ -72,7 +72,7 @@ rule read_sizes:
         recipe=corpora.sizes_recipe,
         begin=corpora.begin,
         end=corpora.end,
-        code=corpora.sizes_code,
+        code=code.of("read_sizes"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -89,7 +89,7 @@ rule split_corpus:
     input:
         records.trigger("split_corpus"),
         sizes=collect("<results>/parts/{{corpus}}/sizes/{part}.parquet", part=corpora.parts),
-        units=corpora.units,
+        units=ancient(corpora.units),
     output:
         temp(directory("<results>/parts/{corpus}/places")),
     log:
@@ -103,7 +103,7 @@ rule split_corpus:
         content=content_of(corpora.units),
         recipe=corpora.split_recipe,
         units=lambda wildcards, input: ["--units", *input.units] if input.units else [],
-        code=fingerprint("tokbench.corpus.shuffle:assign_documents"),
+        code=code.of("split_corpus"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -119,7 +119,7 @@ rule split_corpus:
 rule deal_part:
     input:
         records.trigger("deal_part"),
-        files=corpora.files_of_part,
+        files=ancient(corpora.files_of_part),
         hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
         places="<results>/parts/{corpus}/places",
     output:
@@ -136,7 +136,7 @@ rule deal_part:
         recipe=corpora.deal_recipe,
         begin=corpora.begin,
         end=corpora.end,
-        code=corpora.deal_code,
+        code=code.of("deal_part"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -167,13 +167,7 @@ rule write_shards:
         job=records.of("write_shards"),
         recipe=corpora.shards_recipe,
         group=lambda wildcards: int(wildcards.group),
-        code=fingerprint(
-            "tokbench.corpus.parts:groups_of",
-            "tokbench.corpus.shuffle:read_totals",
-            "tokbench.corpus.partitions:write_partitions",
-            "tokbench.corpus.shards:shard_paths",
-            "tokbench.corpus.documents:write_findings",
-        ),
+        code=code.of("write_shards"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -189,11 +183,11 @@ rule write_shards:
 rule prepare:
     input:
         records.trigger("prepare"),
-        files=corpora.files_at_once,
+        files=ancient(corpora.files_at_once),
         parallel=collect("<results>/parallel/{parallel}", parallel=corpora.parallel),
         hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest_at_once),
         shards=collect("<results>/parts/{{corpus}}/shards/{group}", group=corpora.groups),
-        units=corpora.units_at_once,
+        units=ancient(corpora.units_at_once),
     output:
         directory("<results>/corpus/{corpus}"),
     log:
@@ -205,9 +199,10 @@ rule prepare:
     params:
         job=records.of("prepare"),
         content=content_of(corpora.contents_at_once),
-        recipe=corpora.recipe,
+        recipe=lambda wildcards, input: corpora.recipe(wildcards),
+        settings=corpora.settings,
         units=lambda wildcards, input: ["--units", *input.units] if input.units else [],
-        code=corpora.code,
+        code=code.of("prepare"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -223,7 +218,7 @@ rule prepare:
 rule prepare_parallel:
     input:
         records.trigger("prepare_parallel"),
-        files=corpora.parallel_files,
+        files=ancient(corpora.parallel_files),
         hub=collect("<resources>/hub_pairs/{digest}.parquet", digest=corpora.parallel_digests),
     output:
         directory("<results>/parallel/{parallel}"),
@@ -236,8 +231,9 @@ rule prepare_parallel:
     params:
         job=records.of("prepare_parallel"),
         content=content_of(corpora.parallel_files),
-        recipe=corpora.parallel_recipe,
-        code=corpora.parallel_code,
+        recipe=lambda wildcards, input: corpora.parallel_recipe(wildcards),
+        settings=corpora.parallel_settings,
+        code=code.of("prepare_parallel"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -1,7 +1,7 @@
-from tokbench.workflow.shell import canonical
-from tokbench.workflow.models import Suites, checkpoint_flags, evaluating_memory
+from tokbench.options import canonical
+from tokbench.workflow.models import Models, Suites, checkpoint_flags, evaluating_memory
 
-suites = Suites(experiment)
+models, suites = Models(experiment), Suites(experiment)
 
 
 rule make_tasks:
@@ -20,7 +20,7 @@ rule make_tasks:
         job=records.of("make_tasks"),
         recipe=canonical(experiment.tasks),
         examples=suites.examples,
-        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.evaluation.offline_tasks:make_tasks"),
+        code=code.of("make_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -46,7 +46,7 @@ rule fetch_tasks:
     params:
         job=records.of("fetch_tasks"),
         recipe=suites.fetch_recipe,
-        code=fingerprint("tokbench.evaluation.load_tasks:fetch_tasks"),
+        code=code.of("fetch_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -60,7 +60,7 @@ rule fetch_tasks:
 rule import_tasks:
     input:
         records.trigger("import_tasks"),
-        suites.local_files,
+        ancient(suites.local_files),
     output:
         directory("<results>/local_tasks/{suite}"),
     log:
@@ -73,8 +73,8 @@ rule import_tasks:
         job=records.of("import_tasks"),
         content=content_of(suites.local_files),
         recipe=suites.import_recipe,
-        folder=suites.local_folder,
-        code=fingerprint("tokbench.evaluation.local_tasks:write_local_tasks"),
+        folder=lambda wildcards, input: suites.local_folder(wildcards),
+        code=code.of("import_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -118,7 +118,7 @@ rule evaluate:
         inputs=flags,
         corpus=models.corpus,
         device=models.device,
-        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.evaluation.evaluate:evaluate"),
+        code=code.of("evaluate"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),
@@ -134,7 +134,7 @@ rule evaluate:
         " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"
 
 
-rule evaluate_checkpoint:
+use rule evaluate as evaluate_checkpoint with:
     input:
         records.trigger("evaluate_checkpoint"),
         corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
@@ -158,26 +158,10 @@ rule evaluate_checkpoint:
         "<logs>/evaluate_checkpoint/{model}/{variant}/{size}/{share}/{suite}.log",
     benchmark:
         "<benchmarks>/evaluate_checkpoint/{model}/{variant}/{size}/{share}/{suite}.tsv"
-    conda:
-        "../envs/language_models.yaml"
     params:
         job=records.of("evaluate_checkpoint"),
-        recipe=suites.recipe,
         inputs=checkpoint_flags,
-        corpus=models.corpus,
-        device=models.device,
-        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.evaluation.evaluate:evaluate"),
-    threads: 1
-    resources:
-        mem_mb=evaluating_memory(models.applying_memory),
-        runtime=extend_on_retry(480),
-        gpu=models.testing_gpus,
+        code=code.of("evaluate_checkpoint"),
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}, "
         "checkpoint at {wildcards.share}"
-    shell:
-        "TOKBENCH_JOB={params.job:q} "
-        "tokbench evaluate --memory {resources.mem_mb:q} {params.inputs:q}"
-        " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"
-        " --corpus {params.corpus:q} --suite {wildcards.suite} --recipe {params.recipe:q} --device {params.device:q}"
-        " -o {output:q} -- {input.corpus:q}/evaluation/*.parquet &> {log:q}"

@@ -1,7 +1,7 @@
 # External tokenizers, imported unchanged.
-from tokbench.workflow.tokenizers import Imports
+from tokbench.workflow.tokenizers import Imports, Variants
 
-imports = Imports(experiment)
+imports, variants = Imports(experiment), Variants(experiment)
 
 
 rule fetch_tokenizer:
@@ -18,7 +18,7 @@ rule fetch_tokenizer:
     params:
         job=records.of("fetch_tokenizer"),
         recipe=imports.fetch_recipe,
-        code=fingerprint("tokbench.adapters.read:fetch_files"),
+        code=code.of("fetch_tokenizer"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -32,7 +32,7 @@ rule fetch_tokenizer:
 rule import:
     input:
         records.trigger("import"),
-        imports.files,
+        ancient(imports.files),
         fetched=collect("<resources>/tokenizers/{digest}", digest=imports.digest),
         corpus=collect("<results>/corpus/{corpus}", corpus=variants.corpus),
     output:
@@ -51,7 +51,7 @@ rule import:
         path=imports.path,
         options=imports.options,
         check=imports.check,
-        code=imports.code,
+        code=code.of("import"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -1,6 +1,8 @@
-from tokbench.workflow.tokenizers import OF_TEXT, Measurements, measured_by
+from tokbench.stages.measurement import OF_TEXT
+from tokbench.workflow.models import Models
+from tokbench.workflow.tokenizers import Measurements
 
-measurements = Measurements(experiment)
+measurements, models = Measurements(experiment), Models(experiment)
 
 
 rule measure:
@@ -9,7 +11,7 @@ rule measure:
         tokenizer="<results>/tokenizers/{variant}/{size}",
         counts=collect(
             "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
-            corpus=variants.corpus,
+            corpus=measurements.corpus,
             scheme=measurements.schemes,
         ),
         reference=collect(
@@ -29,9 +31,9 @@ rule measure:
     params:
         job=records.of("measure"),
         text=measurements.text,
-        corpus=variants.corpus,
+        corpus=measurements.corpus,
         metrics=measurements.metrics(*OF_TEXT),
-        code=measured_by(*OF_TEXT),
+        code=code.of("measure"),
     threads: 1
     resources:
         mem_mb=measurements.memory,
@@ -44,7 +46,7 @@ rule measure:
         " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
-rule measure_on:
+use rule measure as measure_on with:
     input:
         records.trigger("measure_on"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
@@ -65,23 +67,11 @@ rule measure_on:
         "<logs>/measure_on/{variant}/{size}/{on}.log",
     benchmark:
         "<benchmarks>/measure_on/{variant}/{size}/{on}.tsv"
-    conda:
-        "../envs/tokenizers.yaml"
     params:
         job=records.of("measure_on"),
-        text=measurements.text,
-        metrics=measurements.metrics(*OF_TEXT),
-        code=measured_by(*OF_TEXT),
-    threads: 1
-    resources:
-        mem_mb=measurements.memory,
-        runtime=extend_on_retry(60),
+        code=code.of("measure_on"),
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.on}"
-    shell:
-        "TOKBENCH_JOB={params.job:q} "
-        "tokbench measure --only-counts {params.text:q} --corpus {wildcards.on} --metrics {params.metrics:q}"
-        " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
 rule measure_documents:
@@ -103,7 +93,7 @@ rule measure_documents:
         documents=measurements.documents,
         baseline=measurements.baseline_flags,
         metrics=measurements.document_metrics,
-        code=measured_by("documents"),
+        code=code.of("measure_documents"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -132,13 +122,7 @@ rule count_tokens:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("count_tokens"),
-        code=fingerprint(
-            "tokbench.corpus.documents:read_documents",
-            "tokbench.intrinsic.tokenizer:tokens_by_document",
-            "tokbench.intrinsic.encoding_speed:cold_speed",
-            "tokbench.intrinsic.encoding_speed:TOO_SHORT",
-            "tokbench.tokenizer.tokenizer:Tokenizer",
-        ),
+        code=code.of("count_tokens"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -167,9 +151,7 @@ rule bound:
         job=records.of("bound"),
         steps=experiment.bounds.steps,
         longest=experiment.bounds.max_pretoken_bytes,
-        code=fingerprint(
-            "tokbench.optimum.files:bound_file",
-        ),
+        code=code.of("bound"),
     threads: 1
     resources:
         mem_mb=measurements.bounding_memory,
@@ -187,7 +169,7 @@ rule measure_resource:
     input:
         records.trigger("measure_resource"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
-        files=measurements.resource_files,
+        files=ancient(measurements.resource_files),
     output:
         measured="<results>/intrinsic/{variant}/{size}/{resource}.json",
         words="<results>/words/{variant}/{size}/{resource}.json",
@@ -202,7 +184,7 @@ rule measure_resource:
         content=content_of(measurements.resource_files),
         recipe=measurements.resource_recipe,
         metrics=measurements.resource_metrics,
-        code=measurements.resource_code,
+        code=code.of("measure_resource"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -235,7 +217,7 @@ rule measure_embeddings:
         inputs=flags,
         corpus=models.corpus,
         metrics=measurements.metrics("embeddings"),
-        code=measured_by("embeddings"),
+        code=code.of("measure_embeddings"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

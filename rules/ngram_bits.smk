@@ -1,13 +1,15 @@
-from tokbench.workflow.targets import NgramModels
+from tokbench.stages import ngram_bits
+from tokbench.workflow.tokenizers import Measurements
 
-ngram_models = NgramModels(experiment)
+measurements = Measurements(experiment)
+ngram_models = ngram_bits.SECTION.or_default(experiment)
 
 
 rule ngram_bits:
     input:
         records.trigger("ngram_bits"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
-        corpus=collect("<results>/corpus/{corpus}", corpus=variants.corpus),
+        corpus=collect("<results>/corpus/{corpus}", corpus=measurements.corpus),
     output:
         "<results>/ngram_bits/{variant}/{size}.json",
     log:
@@ -18,13 +20,11 @@ rule ngram_bits:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("ngram_bits"),
-        corpus=variants.corpus,
-        split=ngram_models.options.split,
-        order=ngram_models.options.order,
-        budgets=ngram_models.budgets,
-        code=fingerprint(
-            "tokbench.intrinsic.files:measure_ngram_bits",
-        ),
+        corpus=measurements.corpus,
+        split=ngram_models.split,
+        order=ngram_models.order,
+        budgets=ngram_bits.budgets(experiment),
+        code=code.of("ngram_bits"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -38,7 +38,7 @@ rule ngram_bits:
         " --test {input.corpus:q}/evaluation/*.parquet -o {output:q} &> {log:q}"
 
 
-rule ngram_bits_on:
+use rule ngram_bits as ngram_bits_on with:
     input:
         records.trigger("ngram_bits_on"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
@@ -49,24 +49,8 @@ rule ngram_bits_on:
         "<logs>/ngram_bits_on/{variant}/{size}/{on}.log",
     benchmark:
         "<benchmarks>/ngram_bits_on/{variant}/{size}/{on}.tsv"
-    conda:
-        "../envs/tokenizers.yaml"
     params:
         job=records.of("ngram_bits_on"),
-        split=ngram_models.options.split,
-        order=ngram_models.options.order,
-        budgets=ngram_models.budgets,
-        code=fingerprint(
-            "tokbench.intrinsic.files:measure_ngram_bits",
-        ),
-    threads: 1
-    resources:
-        mem_mb=double_on_retry(2000),
-        runtime=extend_on_retry(120),
+        code=code.of("ngram_bits_on"),
     message:
         "compute n-gram bits of {wildcards.variant} at {wildcards.size} on {wildcards.on}"
-    shell:
-        "TOKBENCH_JOB={params.job:q} "
-        "tokbench ngram_bits {input.tokenizer:q} --corpus {wildcards.on} --order {params.order:q} {params.budgets:q}"
-        " --memory {resources.mem_mb:q} --train {input.corpus:q}/{params.split:q}/*.parquet"
-        " --test {input.corpus:q}/evaluation/*.parquet -o {output:q} &> {log:q}"

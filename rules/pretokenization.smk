@@ -1,6 +1,6 @@
-from tokbench.workflow.corpora import CountingTargets
+from tokbench.workflow.corpora import Corpora, CountingTargets
 
-pretokenization = CountingTargets(experiment)
+corpora, pretokenization = Corpora(experiment), CountingTargets(experiment)
 
 
 rule count_split:
@@ -21,7 +21,7 @@ rule count_split:
         job=records.of("count_split"),
         shards=pretokenization.files,
         pretokenization=pretokenization.setting,
-        code=pretokenization.code,
+        code=code.of("count_split"),
     threads: 1
     resources:
         mem_mb=double_on_retry(8000),
@@ -49,7 +49,7 @@ rule count:
     params:
         job=records.of("count"),
         pretokenization=pretokenization.setting,
-        code=pretokenization.code,
+        code=code.of("count"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -78,7 +78,7 @@ rule merge_part:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("merge_part"),
-        code=pretokenization.code,
+        code=code.of("merge_part"),
     threads: 1
     resources:
         mem_mb=4000,
@@ -108,7 +108,7 @@ rule merge_counts:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("merge_counts"),
-        code=pretokenization.code,
+        code=code.of("merge_counts"),
     threads: 1
     resources:
         mem_mb=double_on_retry(8000),
@@ -123,7 +123,7 @@ rule merge_counts:
 rule import_counts:
     input:
         records.trigger("import_counts"),
-        files=corpora.files,
+        files=ancient(corpora.files),
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
@@ -138,7 +138,7 @@ rule import_counts:
         job=records.of("import_counts"),
         content=content_of(corpora.files),
         pretokenization=pretokenization.setting,
-        code=fingerprint("tokbench.pretokens.external_count:import_external", "tokbench.pretokens.files:read_word_list"),
+        code=code.of("import_counts"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -19,13 +19,7 @@ rule encode_shard:
     params:
         job=records.of("encode_shard"),
         order=models.order,
-        code=fingerprint(
-            "tokbench.tokenizer.tokenizer:Tokenizer",
-            "tokbench.corpus.documents:read_shard",
-            "tokbench.models.pretraining.order:encoded",
-            "tokbench.models.pretraining.order:in_order",
-            "tokbench.models.pretraining.pack_slices:write_tokens",
-        ),
+        code=code.of("encode_shard"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -52,7 +46,7 @@ rule gather_tokens:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("gather_tokens"),
-        code=fingerprint("tokbench.models.pretraining.pack_slices:gather"),
+        code=code.of("gather_tokens"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -82,7 +76,7 @@ rule pack_slice:
         seed=models.seed,
         budget=models.text_budget,
         slice=lambda wildcards: int(wildcards.slice),
-        code=fingerprint("tokbench.tokenizer.tokenizer:Tokenizer", "tokbench.models.pretraining.pack_slices:pack_slice"),
+        code=code.of("pack_slice"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -116,17 +110,7 @@ rule pack:
         length=models.length,
         seed=models.seed,
         budget=models.text_budget,
-        code=fingerprint(
-            "tokbench.tokenizer.tokenizer:Tokenizer",
-            "tokbench.corpus.documents:read_documents",
-            "tokbench.models.pretraining.order:encoded",
-            "tokbench.models.pretraining.order:in_order",
-            "tokbench.models.pretraining.pack:pack",
-            "tokbench.models.pretraining.pack:join",
-            "tokbench.models.pretraining.pack_slices:write_tokens",
-            "tokbench.models.pretraining.pack_slices:gather",
-            "tokbench.models.pretraining.pack_slices:pack_slice",
-        ),
+        code=code.of("pack"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -156,9 +140,7 @@ rule pretrain:
     params:
         job=records.of("pretrain"),
         recipe=models.recipe,
-        code=fingerprint(
-            "tokbench.models.pretraining.launch:pretrain_together", "tokbench.models.pretraining.train:pretrain"
-        ),
+        code=code.of("pretrain"),
         checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",
     priority: 1
     threads: models.threads

@@ -22,7 +22,7 @@ rule published:
         inputs=flags,
         content=content_of(lambda wildcards: [experiment.released] if experiment.released else []),
         kept=experiment.published,
-        code=fingerprint("tokbench.report.published:write_published"),
+        code=code.of("published"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),

@@ -1,7 +1,9 @@
+from tokbench.config.targets import all_counted, all_tokenizers, all_trained
+from tokbench.options import canonical
 from tokbench.report.bibliography import cited
-from tokbench.workflow.shell import canonical
-from tokbench.workflow.targets import ExampleTargets, ValidatedCorpora, without_defaults
+from tokbench.stages.report import ExampleTargets, ValidatedCorpora
 
+tokenizers, counted = all_tokenizers(experiment), all_counted(experiment)
 examples, validated_corpora = ExampleTargets(experiment), ValidatedCorpora(experiment)
 
 
@@ -23,7 +25,7 @@ rule cut_examples:
         inputs=flags,
         shards=examples.shards,
         recipe=examples.recipe,
-        code=fingerprint("tokbench.examples.tables:cut_examples", "tokbench.tabulation.table:write_tables"),
+        code=code.of("cut_examples"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -38,6 +40,7 @@ rule cut_examples:
 rule draw:
     input:
         records.trigger("draw"),
+        experiment="<results>/experiment/report.json",
         tables="<results>/tables",
         statistics="<results>/statistics",
     output:
@@ -57,8 +60,7 @@ rule draw:
     params:
         job=records.of("draw"),
         inputs=flags,
-        experiment=lambda wildcards: without_defaults(experiment),
-        code=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_figures"),
+        code=code.of("draw"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -66,13 +68,13 @@ rule draw:
     message:
         "draw the figures"
     shell:
-        "TOKBENCH_JOB={params.job:q} "
-        "tokbench draw {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} " "tokbench draw {params.inputs:q} -o {output:q} &> {log:q}"
 
 
 rule typeset:
     input:
         records.trigger("typeset"),
+        experiment="<results>/experiment/report.json",
         tables="<results>/tables",
         statistics="<results>/statistics",
     output:
@@ -92,8 +94,7 @@ rule typeset:
     params:
         job=records.of("typeset"),
         inputs=flags,
-        experiment=lambda wildcards: without_defaults(experiment),
-        code=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_tables"),
+        code=code.of("typeset"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -101,13 +102,13 @@ rule typeset:
     message:
         "typeset the tables"
     shell:
-        "TOKBENCH_JOB={params.job:q} "
-        "tokbench typeset {params.inputs:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
+        "TOKBENCH_JOB={params.job:q} " "tokbench typeset {params.inputs:q} -o {output:q} &> {log:q}"
 
 
 rule report:
     input:
         records.trigger("report"),
+        experiment="<results>/experiment/report.json",
         tables="<results>/tables",
         statistics="<results>/statistics",
         examples=["<results>/examples"] if examples.any else [],
@@ -127,17 +128,7 @@ rule report:
         job=records.of("report"),
         inputs=flags,
         expected=records.expected,
-        experiment=lambda wildcards: without_defaults(experiment),
-        code=fingerprint(
-            "tokbench.report.content:load",
-            "tokbench.report.speeds:read_speeds",
-            "tokbench.corpus.documents:read_findings",
-            "tokbench.corpus.documents:lines_of",
-            "tokbench.report.own_text:read_own_text",
-            "tokbench.report.leaderboard:read_splits",
-            "tokbench.io.provenance:last_day",
-            "tokbench.report.html:render",
-        ),
+        code=code.of("report"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -146,7 +137,7 @@ rule report:
         "write the report"
     shell:
         "TOKBENCH_JOB={params.job:q} "
-        "tokbench report {params.inputs:q} --expected {params.expected:q} --experiment {params.experiment:q} -o {output:q} &> {log:q}"
+        "tokbench report {params.inputs:q} --expected {params.expected:q} -o {output:q} &> {log:q}"
 
 
 rule leaderboard:
@@ -156,6 +147,7 @@ rule leaderboard:
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
         documents=collect("<results>/corpus/{corpus}", corpus=validated_corpora.documents),
         counts=collect("<results>/pretokens/{counts}.parquet", counts=validated_corpora.counts),
+        model=collect("<results>/models/{of.model}/{of.variant}/{of.size}", of=all_trained(experiment)),
     output:
         json="<results>/leaderboard.json",
         csv="<results>/leaderboard.csv",
@@ -169,7 +161,7 @@ rule leaderboard:
         job=records.of("leaderboard"),
         inputs=flags,
         name=experiment.name,
-        code=fingerprint("tokbench.report.leaderboard:leaderboard_of", "tokbench.report.leaderboard:as_table"),
+        code=code.of("leaderboard"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -196,7 +188,7 @@ rule cite:
     params:
         job=records.of("cite"),
         cited=lambda wildcards: canonical(cited(experiment)),
-        code=fingerprint("tokbench.references:bibliography"),
+        code=code.of("cite"),
     threads: 1
     resources:
         mem_mb=double_on_retry(1000),

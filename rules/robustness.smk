@@ -1,6 +1,7 @@
-from tokbench.workflow.targets import Robustness
+from tokbench.stages import robustness
+from tokbench.workflow.tokenizers import Variants
 
-robustness = Robustness(experiment)
+variants = Variants(experiment)
 
 
 rule perturb:
@@ -17,10 +18,8 @@ rule perturb:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("perturb"),
-        options=robustness.flags,
-        code=fingerprint(
-            "tokbench.robustness.files:perturb_files",
-        ),
+        options=robustness.flags(experiment),
+        code=code.of("perturb"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -48,10 +47,7 @@ rule measure_robustness:
     params:
         job=records.of("measure_robustness"),
         corpus=variants.corpus,
-        code=fingerprint(
-            "tokbench.robustness.files:measure_lines",
-            "tokbench.tokenizer.tokenizer:Tokenizer",
-        ),
+        code=code.of("measure_robustness"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),

@@ -1,6 +1,7 @@
-from tokbench.workflow.targets import TokenEffects
+from tokbench.stages.token_effects import TokenEffects
+from tokbench.workflow.models import Models, evaluating_memory
 
-token_effects = TokenEffects(experiment)
+models, token_effects = Models(experiment), TokenEffects(experiment)
 
 
 rule score_tokens:
@@ -30,7 +31,7 @@ rule score_tokens:
         options=token_effects.flags,
         corpus=models.corpus,
         device=models.device,
-        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.evaluation.token_scores:score_tokens"),
+        code=code.of("score_tokens"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),

@@ -1,6 +1,7 @@
 from tokbench.workflow.models import Translations
+from tokbench.workflow.tokenizers import Measurements
 
-translations = Translations(experiment)
+measurements, translations = Measurements(experiment), Translations(experiment)
 
 
 rule train_translation:
@@ -20,7 +21,7 @@ rule train_translation:
     params:
         job=records.of("train_translation"),
         recipe=translations.training_recipe,
-        code=fingerprint("tokbench.models.translation.train:train"),
+        code=code.of("train_translation"),
         checkpoints=f"{experiment.folder}/checkpoints/train_translation/{{model}}/{{parallel}}/{{source}}/{{target}}/{{variant}}/{{target_variant}}/{{size}}",
     priority: 1
     threads: translations.threads
@@ -57,7 +58,7 @@ rule measure_translation_embeddings:
         job=records.of("measure_translation_embeddings"),
         inputs=flags,
         metrics=measurements.metrics("embeddings"),
-        code=measured_by("embeddings", also=("tokbench.intrinsic.embeddings:measure_translation_model",)),
+        code=code.of("measure_translation_embeddings"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -87,7 +88,7 @@ rule translate:
     params:
         job=records.of("translate"),
         recipe=translations.recipe,
-        code=fingerprint("tokbench.models.translation.translate:translate"),
+        code=code.of("translate"),
     threads: translations.threads
     resources:
         mem_mb=translations.memory,
@@ -117,7 +118,7 @@ rule score_translation:
     params:
         job=records.of("score_translation"),
         scoring=translations.scoring,
-        code=fingerprint("tokbench.models.translation.score:score"),
+        code=code.of("score_translation"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -27,21 +27,12 @@ def test_every_room_is_on_a_floor() -> None:
     assert sorted(named) == sorted({rooms.room_of(path) for path in rooms.modules()} - {"__init__", "__main__"})
 
 
-IN_CIRCLES = {
-    "tabulation": {"makers", "results"},
-}
-"""Modules and folders in circles that are still there, by folder. The list may not grow."""
-
-
 def test_every_import_goes_down() -> None:
     assert rooms.upward_imports() == []
 
 
 def test_modules_of_a_package_import_each_other_in_no_circle() -> None:
-    circles = {
-        folder: sorted(set(circle) - IN_CIRCLES.get(folder, set())) for folder, circle in rooms.circles().items()
-    }
-    assert not {folder: circle for folder, circle in circles.items() if circle}
+    assert rooms.circles() == {}
 
 
 @pytest.mark.parametrize(

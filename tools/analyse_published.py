@@ -8,7 +8,6 @@ the recorded number of units.
 """
 
 import argparse
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ import polars as pl
 from pack_tables import pack
 from render_published import DECLARED, experiment_of, experiments, kept, units_of
 
+from tokbench.stages.tables import recipes
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.statistics.comparisons.task_measures import ANSWER_MEASURES
 from tokbench.statistics.inputs import StatisticsInputs
@@ -26,7 +26,6 @@ from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NO_DIFFEREN
 from tokbench.statistics.significance.wilcoxon import holm
 from tokbench.statistics.undersized import LEFT_OUT, undersized_vocabularies
 from tokbench.tabulation.table import FOLDERS, TidyTable, make_tables, tables_of
-from tokbench.workflow.targets import recipes
 
 Row = dict[str, Any]
 MADE_FROM: Mapping[str, tuple[str, ...]] = {
@@ -92,9 +91,7 @@ def analysed(place: Path, names: Sequence[str]) -> dict[str, pl.DataFrame]:
             frame.write_parquet(Path(folder) / f"{table.name}.parquet")
         for name, frame in counts_in(place).items():
             frame.write_parquet(Path(folder) / f"{name}.parquet")
-        known = StatisticsInputs(
-            Path(folder), json.loads(recipes(experiment)), experiment.baselines(), units=units_of(place)
-        )
+        known = StatisticsInputs(Path(folder), recipes(experiment), experiment.baselines(), units=units_of(place))
         declared = {table.name: table for table in tables_of("analyse")}
         wanted = list(names)
         for name in wanted:

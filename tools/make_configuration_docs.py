@@ -9,13 +9,6 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from tokbench.commands.method_listing import patterns_of, reference_of
 from tokbench.config.experiment import Experiment
-from tokbench.config.measures import (
-    BoundsOptions,
-    CausalEffectOptions,
-    NgramBitsOptions,
-    RobustnessOptions,
-    StatisticsOptions,
-)
 from tokbench.config.sections import (
     Corpus,
     DocumentMetricsOptions,
@@ -52,6 +45,11 @@ from tokbench.pretokenization import schemes
 from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
+from tokbench.stages.bounds import BoundsOptions
+from tokbench.stages.ngram_bits import NgramBitsOptions
+from tokbench.stages.robustness import RobustnessOptions
+from tokbench.stages.tables import StatisticsOptions
+from tokbench.stages.token_effects import CausalEffectOptions
 
 INTRODUCTION = f"""\
 # Configuration

@@ -6,6 +6,7 @@ Booleans, and lists have no duplicates. Attribute docstrings become descriptions
 
 import ast
 import inspect
+import json
 import re
 import sys
 import types
@@ -72,6 +73,8 @@ def _of_attributes(described: ast.ClassDef) -> dict[str, str]:
     }
 
 
+ESCAPED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
+"""Characters that are valid in JSON, but line ends or invalid in YAML, which is the parser of command lines."""
 EXACT = ("int", "float", "bool")
 """Types without conversion from other types."""
 NOT_SCHEMAS = ("default", "default_factory", "metadata", "serialization", "expected", "function", "cls")
@@ -381,3 +384,9 @@ def _inside(annotation: Any, step: int | str) -> Any:
         elif get_origin(member) in (dict, list, tuple) and get_args(member):
             return get_args(member)[-1]
     return Any
+
+
+def canonical(value: Any) -> str:
+    """Return options or other values as canonical JSON that YAML parses identically: sorted keys, no spaces."""
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False).translate(ESCAPED)

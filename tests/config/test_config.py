@@ -22,11 +22,10 @@ from tokbench.construction import construction, constructions
 from tokbench.corpus.formats.jsonl import JsonLinesSource
 from tokbench.errors import TokbenchError
 from tokbench.io.yaml import parse_yaml
-from tokbench.options import Options
+from tokbench.options import Options, canonical
 from tokbench.workflow.byte_lms import ByteLms
 from tokbench.workflow.corpora import Corpora
 from tokbench.workflow.models import Models, Suites
-from tokbench.workflow.shell import canonical
 from tokbench.workflow.tokenizers import Variants
 from tools import make_configuration_docs
 

@@ -17,6 +17,7 @@ from tests.conftest import Tokbench
 from tests.support.workflow.checkout import Checkout
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read, read_all
+from tokbench.config.targets import all_along, all_tested_translations, all_tokenizers, all_trained
 from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.evaluation.suites import local_tasks
@@ -30,9 +31,9 @@ from tokbench.models.pretraining.budget import kept_at
 from tokbench.models.translation.options import translation_training_flops
 from tokbench.published import facts
 from tokbench.published.comparison import same_recipe
+from tokbench.stages.tables import recipes, venn_triples
 from tokbench.workflow.models import Translations
 from tokbench.workflow.resources import MAX_RUNTIME
-from tokbench.workflow.targets import all_along, all_tokenizers, all_trained, recipes, venn_flags
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 IN_FULL = (
@@ -291,7 +292,7 @@ def test_venn_diagrams_of_tokenization_is_more_than_compression(text: Path) -> N
     figures = [["bpe", "pathpiece_bpe", "sage_bpe"], ["unigram", "pathpiece_unigram", "sage_unigram"]]
     experiment, small = load("pathpiece", text), load("small/pathpiece", text)
     assert experiment.report.venn_triples == figures
-    assert venn_flags(experiment) == [word for one in figures for name in one for word in ("--venn", name)]
+    assert venn_triples(experiment) == figures
     assert (small.report.venn, small.report.venn_triples) == (figures[0], figures[:1])
     printed = [[row[letter] for letter in "abc"] for row in facts.regions().iter_rows(named=True)]
     assert printed == figures
@@ -342,7 +343,7 @@ def test_models_end_within_the_attempts_of_the_command(
 def test_initial_recipes_are_compared_with_the_paper_by_name(text: Path) -> None:
     """Hugging Face's rules of Unigram, from which two variants start."""
     experiment = load("pathpiece", text)
-    compared = json.loads(recipes(experiment))["variants"]
+    compared = recipes(experiment)["variants"]
     for name in ("sage_unigram", "pathpiece_unigram"):
         initial = experiment.variants[name].construction.initial
         assert (initial.options.pruning_loss, initial.options.whole_characters) == ("tokenizers", False)
@@ -482,7 +483,7 @@ def test_small_translations_of_picky_bpe(text: Path) -> None:
     assert found == set(product([1.0, 0.9, 0.7, 0.6], [0, 1]))
     first, second = experiment.translation_models.values()
     assert first == second.model_copy(update={"seed": 0})
-    assert {one.test for one in Translations(experiment).tested} == {"test2019", "test2020"}
+    assert {target.test for target in all_tested_translations(experiment)} == {"test2019", "test2020"}
 
 
 def test_tokenizers_of_bytespan(text: Path) -> None:

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from tests.conftest import ODD, Tokbench, write_json_lines
 from tests.support.corpora import WRAPPERS, rejected, texts
 from tokbench.config.experiment import Experiment
+from tokbench.config.targets import all_evaluated
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.corpus.embedded import embedded_texts
 from tokbench.corpus.formats.jsonl import JsonLinesSource
@@ -35,8 +36,8 @@ from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import EmbeddedSource, HubSource, Source
 from tokbench.corpus.splits import UNUSED, _mix, split_documents
 from tokbench.errors import TokbenchError
+from tokbench.stages.corpora import splits_made_from
 from tokbench.tabulation.documents import leakage_table
-from tokbench.workflow.targets import all_evaluated, splits_made_from
 
 
 def test_embedded_corpus_is_always_the_same_and_imports_nothing() -> None:

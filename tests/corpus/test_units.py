@@ -19,9 +19,9 @@ from tokbench.config.experiment import Experiment
 from tokbench.corpus.splits import split_documents
 from tokbench.corpus.units import check_documents
 from tokbench.errors import TokbenchError
+from tokbench.stages.tables import unit_tables, units
 from tokbench.statistics.inputs import sum_by_unit
 from tokbench.workflow.corpora import Corpora
-from tokbench.workflow.targets import unit_flags, unit_tables
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 900)), min_size=40), st.integers(0, 99))
@@ -104,7 +104,7 @@ def test_configurations_name_units(tmp_path: Path, experiment: dict[str, Any]) -
     assert list(unit_mistakes(asked)) == []
     corpora, named = Corpora(asked), type("Wildcards", (), {"corpus": "pydoc"})
     assert corpora.units_at_once(named) == unit_tables(asked) == [str(table)]
-    assert unit_flags(asked) == ["--units", f"pydoc={table}"]
+    assert units(asked) == {"pydoc": table}
     assert "units" not in json.loads(corpora.recipe(named))
     experiment["corpora"]["pydoc"]["source"] = {"type": "counts", "path": str(table)}
     [line] = unit_mistakes(Experiment.model_validate(experiment))

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import tokbench
 from tests.support.fake_results import tiny_mpt
-from tokbench.config.measures import RANKED
 from tokbench.errors import TokbenchError
 from tokbench.evaluation.token_scores import TokenScores, ranked_tokens, score_occurrences, score_tokens
 from tokbench.io.json import read_result
+from tokbench.stages.token_effects import RANKED
 from tokbench.tabulation.token_scores import token_scores_table
 from tokbench.tokenizer import Tokenizer
 

@@ -41,9 +41,9 @@ from tokbench.examples.tables import (
 )
 from tokbench.report.html import render, sections, tables
 from tokbench.report.sections.experiment import examples as section
+from tokbench.stages.report import CORPORA, TOKENIZERS, ExampleTargets
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
-from tokbench.workflow.targets import CORPORA, TOKENIZERS, ExampleTargets
 
 SENTENCE = "A sentence long enough to be shown to a reader, it seems."
 

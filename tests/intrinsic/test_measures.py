@@ -17,6 +17,7 @@ import tokbench as library
 from tests.conftest import TOPICS, Tokbench
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import validate
+from tokbench.config.targets import all_measured, all_tokenizers
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks import agreement as fitness_speed
 from tokbench.inspection.checks.subject import TokenizerUnderTest
@@ -30,14 +31,9 @@ from tokbench.intrinsic.encoding_speed import (
     Sample,
     cold_speed,
 )
-from tokbench.workflow.targets import (
-    NgramModels,
-    ValidatedCorpora,
-    all_bounds,
-    all_measured,
-    all_tokenizers,
-    baseline_flags,
-)
+from tokbench.stages.bounds import all_bounds
+from tokbench.stages.ngram_bits import NGRAM_BITS, NGRAM_BITS_ON
+from tokbench.stages.report import ValidatedCorpora
 from tokbench.workflow.tokenizers import Measurements
 
 BPE = {"pretokenization": "gpt2", "construction": "bpe"}
@@ -67,7 +63,7 @@ def experiment(tmp_path: Path) -> Any:
 
 def test_other_corpora_are_measured_only_on_request(experiment: Any) -> None:
     plain = experiment(ngram_bits={})
-    assert all_measured(plain) == NgramModels(plain).tokenizers_on_others == []
+    assert all_measured(plain) == NGRAM_BITS_ON.results[0].targets(plain) == []
     assert {one.corpus for one in all_bounds(plain)} == {"news", "code"}
     assert len(all_bounds(plain)) == 4
     assert ValidatedCorpora(plain).documents == ["news", "code"]
@@ -93,10 +89,9 @@ def test_every_variant_on_every_corpus(experiment: Any) -> None:
         ("bpe", 300, "code"), ("bpe", 400, "code"), ("of_code", 300, "news"), ("of_code", 400, "news"),
         ("ranks", "own", "code"),
     ]  # fmt: skip
-    assert NgramModels(asked).tokenizers_on_others == found
-    assert NgramModels(asked).tokenizers == all_tokenizers(asked)
+    assert [one.results[0].targets(asked) for one in (NGRAM_BITS, NGRAM_BITS_ON)] == [all_tokenizers(asked), found]
     assert len(all_bounds(asked)) == 4, "both schemes' bounds on both corpora are there already"
-    assert baseline_flags(asked) == ["--baseline", "news=bpe", "--baseline", "code=of_code"]
+    assert asked.baselines() == {"news": "bpe", "code": "of_code"}
 
 
 def test_a_variant_may_say_its_own(experiment: Any) -> None:

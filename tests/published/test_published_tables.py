@@ -1,6 +1,5 @@
 """Published numbers compared with those of a run: equal cells by recipe, corpus and measure."""
 
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -16,11 +15,11 @@ from tokbench.config.load import validate
 from tokbench.published import facts
 from tokbench.published.comparison import BESIDE, compare_cells
 from tokbench.published.translations import published_translations
+from tokbench.stages.tables import recipes as recipes_of
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.comparisons.translations import bleu, resampled, translation_comparisons
 from tokbench.tabulation.columns import SENTENCES, TEXT
 from tokbench.tabulation.table import schema
-from tokbench.workflow.targets import recipes as recipes_of
 
 ROOT = Path(__file__).parents[2]
 TIMTC = DATA / "timtc"
@@ -41,7 +40,7 @@ def recipes(name: str, **paths: Any) -> dict:
     """The recipes of a paper's experiment; its gold data is no part of them."""
     values = yaml.safe_load((ROOT / "experiments" / f"{name}.yaml").read_text())
     values.pop("resources", None)
-    return json.loads(recipes_of(validate(values | paths, name)))
+    return recipes_of(validate(values | paths, name))
 
 
 def measured(*rows: tuple[str, int, str, str, str, float | None]) -> pl.DataFrame:

@@ -380,6 +380,10 @@ def made(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> Path:
         "origin": {"construction": {"method": "bpe"}, "requested_size": 1024},
     }  # fmt: skip
     (tokenizer / "tokbench.json").write_text(json.dumps(settings))
+    model = folder / "models" / "tiny" / "bpe" / "1024"
+    for made, versions in ((tokenizer, {"numpy": "2.1"}), (model, {"torch": "2.7"})):
+        made.mkdir(parents=True, exist_ok=True)
+        (made / "manifest.json").write_text(json.dumps({"versions": versions}))
     (folder / "statistics").mkdir()
     whole().frames["scoreboard"].write_parquet(folder / "statistics" / "scoreboard.parquet")
     return folder
@@ -398,6 +402,7 @@ def test_leaderboard(made: Path, tokbench: Tokbench, tmp_path: Path) -> None:
     inputs = [
         "--name", "small", "--statistics", made / "statistics", "--tokenizer", made / "tokenizers" / "bpe" / "1024",
         "--documents", made / "corpus" / "books", "--counts", counts,
+        "--model", made / "models" / "tiny" / "bpe" / "1024",
     ]  # fmt: skip
     for name in ("first", "second"):
         done = tokbench("leaderboard", *inputs, "--table", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.json")
@@ -415,7 +420,9 @@ def test_leaderboard(made: Path, tokbench: Tokbench, tmp_path: Path) -> None:
     [tokenizer] = found["tokenizers"]
     assert (tokenizer["variant"], tokenizer["size"], tokenizer["sha256"]) == ("bpe", 1024, "ab")
     assert tokenizer["tokens"] == 1000, "fewer than its size"
-    names = {name for name in keys_of(found) if not name.startswith("versions.")}
+    assert tokenizer["versions"] == {"numpy": "2.1"}
+    assert found["models"] == [{"model": "tiny", "variant": "bpe", "size": "1024", "versions": {"torch": "2.7"}}]
+    names = {name for name in keys_of(found) if "versions." not in name}
     assert names == documented("leaderboard.json") - {"scores[]"} | {f"scores[].{name}" for name in SCOREBOARD.schema}
     rows = pl.read_csv(tmp_path / "first.csv", infer_schema_length=None)
     assert rows.columns == [

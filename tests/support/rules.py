@@ -30,17 +30,24 @@ COMMAND_OF = {
 }
 """Commands of rules with another name: initial vocabularies, checkpoints, shards of a split, partial merges, and
 measurements on another corpus."""
-RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
+RULE = re.compile(r"^(?:rule|use rule (\w+) as) (\w+)(?: with)?:\n((?:(?: .*)?\n)+)", re.MULTILINE)
+"""A rule, or one that differs from another in some directives."""
 DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
 
 
 def rules() -> dict[str, tuple[Path, dict[str, str]]]:
     """Return the path and the directives, in order, of every rule."""
-    return {
-        name: (path.parent, dict(DIRECTIVE.findall(body)))
-        for path in sorted((ROOT / "rules").glob("*.smk"))
-        for name, body in RULE.findall(path.read_text() + "\n")
-    }
+    found: dict[str, tuple[Path, dict[str, str]]] = {}
+    for path in sorted((ROOT / "rules").glob("*.smk")):
+        for base, name, body in RULE.findall(path.read_text() + "\n"):
+            directives = dict(DIRECTIVE.findall(body))
+            if base:
+                inherited = found[base][1]
+                own = re.findall(r"^ {8}(\w+)=", directives["params"], re.MULTILINE)
+                others = re.sub(rf"^ {{8}}(?:{'|'.join(own)})=.*\n", "", inherited["params"], flags=re.MULTILINE)
+                directives = {**inherited, **directives, "params": directives["params"] + others}
+            found[name] = path.parent, directives
+    return found
 
 
 RULES = rules()

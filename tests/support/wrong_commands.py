@@ -37,11 +37,6 @@ WHOLE_OPTIONS = {
     "score_translation -o @out @texts.parquet": ("--size",),
 }
 """Command lines, with their integer options."""
-WHOLE = (
-    '{"name":"a","corpora":{"a":{"source":"embedded"}},"sizes":[300],'
-    '"variants":{"a":{"pretokenization":"none","construction":"bpe"}}}'
-)
-"""A configuration without spaces."""
 BUILD = "build bpe --counts @counts.parquet --size 300 -o @out"
 PREPARE = "prepare -o @out --recipe"
 SIZES = "read_sizes -o @out --recipe"
@@ -329,14 +324,11 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("tabulate --intrinsic @lists.jsonl -o @out", ("lists.jsonl",)),
     ("tabulate --downstream @plain.txt -o @out", ("plain.txt",)),
     ("analyse @folder -o @out", ("document_bits.parquet: no such file; tabulate again",)),
-    ("analyse @folder --recipes [ -o @out", ("--recipes:1:2: not YAML",)),
-    ("report --tables @folder --statistics @folder --experiment { -o @out", ("--experiment:1:2: not JSON",)),
-    (
-        "report --tables @folder --statistics @folder -o @out --experiment " + WHOLE.replace("300", "true"),
-        ("--experiment: sizes.0: must be a whole number (found true)",),
-    ),
-    ("draw --tables @folder --statistics @folder --experiment [] -o @out", ("--experiment: must be a mapping",)),
-    (f"typeset --tables @tables --statistics @folder --experiment {WHOLE} -o @out", ("intrinsic.parquet",)),
+    ("analyse @folder --experiment @nowhere.json -o @out", ("nowhere.json: no such",)),
+    ("analyse @folder --experiment @plain.txt -o @out", ("plain.txt",)),
+    ("tabulate @plain.txt -o @out", ("plain.txt",)),
+    ("report --tables @folder --statistics @folder --experiment @plain.txt -o @out", ("plain.txt",)),
+    ("write_experiment --settings { -o @out", ("--settings:1:2: not JSON",)),
     ("published --released @nowhere -o @out", ("nowhere' does not exist",)),
     # Validation
     ("validate @nowhere.yaml", ("nowhere.yaml: no such configuration",)),

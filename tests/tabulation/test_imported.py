@@ -28,6 +28,7 @@ from tests.support.small_report import (
 from tokbench.adapters.loss import loss_of
 from tokbench.adapters.open import matched, resolve_target
 from tokbench.config.load import validate
+from tokbench.config.targets import all_tested, all_tokenizers
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure_documents
 from tokbench.metric.renyi import renyi_efficiency
@@ -37,18 +38,22 @@ from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.html import sections
 from tokbench.report.layout import Drawing, Section, Table, layout
 from tokbench.report.sentences import summary
+from tokbench.stage import stages
+from tokbench.stages.bounds import all_bounds
+from tokbench.stages.report import ExampleTargets
+from tokbench.stages.tables import recipes, venn_triples
 from tokbench.statistics.accuracies.ranks import averages_by_size
 from tokbench.statistics.comparisons.scoreboard import scoreboard, scoreboard_families
 from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD
 from tokbench.tabulation.external_tokenizers import IMPORTED, imported_table
+from tokbench.tabulation.gathered import Gathered
 from tokbench.tabulation.intrinsic import INTRINSIC
-from tokbench.tabulation.results import Gathered
 from tokbench.tabulation.table import make_tables
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
+from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.models import Models
-from tokbench.workflow.targets import ExampleTargets, all_bounds, all_tested, all_tokenizers, recipes, venn_flags
 from tokbench.workflow.tokenizers import Imports
 
 HEX = "a" * 40
@@ -130,12 +135,12 @@ def test_no_size_is_asked_of_it() -> None:
     experiment = validate(values, "trial.yaml")
     assert experiment.sizes_of("x") == ["own"]
     assert all_tokenizers(experiment) == [("x", "own")]
-    assert (all_bounds(experiment), venn_flags(experiment)) == ([], [])
+    assert (all_bounds(experiment), venn_triples(experiment)) == ([], [])
     assert ExampleTargets(experiment).tokenizers == [("x", "own")]
-    assert json.loads(recipes(experiment))["variants"] == {"x": {"corpus": "c", "from": "tekken"}}
+    assert recipes(experiment)["variants"] == {"x": {"corpus": "c", "from": "tekken"}}
     built = {"pretokenization": "gpt2", "construction": "bpe"}
     both = validate(configured(x=values["variants"]["x"], y=built) | {"sizes": [300]}, "trial.yaml")
-    assert json.loads(recipes(both))["variants"]["y"]["pretokenizer"] == "gpt2"
+    assert recipes(both)["variants"]["y"]["pretokenizer"] == "gpt2"
     with pytest.raises(TokbenchError, match="sizes: this key is missing; add it"):
         validate(configured(x=values["variants"]["x"], y=built), "trial.yaml")
 
@@ -145,7 +150,7 @@ def test_a_default_segmentation_takes_options_of_the_construction() -> None:
     experiment = validate(
         configured(y={"pretokenization": "gpt2", "construction": construction}) | {"sizes": [300]}, "x"
     )
-    segmentation = json.loads(recipes(experiment))["variants"]["y"]["segmentation"]
+    segmentation = recipes(experiment)["variants"]["y"]["segmentation"]
     assert (segmentation["method"], segmentation["ties"], segmentation["max_token_bytes"]) == (
         "shortest_path",
         "random",
@@ -224,7 +229,8 @@ def test_rules_have_files_of_external_tokenizers_as_inputs(tmp_path: Path) -> No
     on = On("hub")
     [on.digest] = imports.digest(on)
     assert json.loads(imports.fetch_recipe(on)) == {"path": "a/b", "revision": HEX}
-    assert imports.code(On("file")) != imports.code(On("ranks"))
+    codes = [stages["import"].code(experiment, On(name)) for name in ("file", "ranks")]
+    assert fingerprint(*codes[0]) != fingerprint(*codes[1])
 
 
 def test_a_fetched_tokenizer_says_which_it_is(
@@ -372,7 +378,7 @@ def gathered(native: Tokenizer, pieces: Tokenizer, shard: Path, tmp_path: Path, 
         places.append(folder)
         tokbench("measure", folder, "--documents", shard, "--corpus", "c", "-o", tmp_path / f"{tokenizer.name}.json")
     files = tuple(str(tmp_path / f"{folder.parent.name}.json") for folder in places)
-    return Gathered(files, tuple(map(str, places)), (), (), (), (), {"c": "native"}, ())
+    return Gathered({"intrinsic": files, "tokenizer": list(map(str, places))}, {"c": "native"})
 
 
 def test_tables(gathered: Gathered, pieces: Tokenizer) -> None:

@@ -28,6 +28,7 @@ from tests.support.external_tokenizers import few, read  # noqa: F401
 from tests.support.fake_results import prose, tiny_mpt
 from tests.support.small_report import altered, bits_by_seed, whole
 from tokbench.config.load import read as load_read
+from tokbench.config.targets import CheckpointTarget, all_along
 from tokbench.corpus.documents import Document
 from tokbench.corpus.parallel_prepare import prepare_parallel
 from tokbench.corpus.shards import open_shards
@@ -45,7 +46,7 @@ from tokbench.report.sections.models import convergences, models
 from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.tabulation.documents import DOCUMENT_BITS
 from tokbench.tabulation.embeddings import EMBEDDING_NORMS, STEPS, TRANSLATION_EMBEDDING_NORMS, embedding_norms
-from tokbench.tabulation.results import Gathered
+from tokbench.tabulation.gathered import Gathered
 from tokbench.tabulation.table import make_tables
 from tokbench.tabulation.training import (
     BITS_PER_BYTE,
@@ -59,7 +60,6 @@ from tokbench.tabulation.training import (
 from tokbench.tabulation.translations import TRANSLATION_SCORES
 from tokbench.tokenizer import Tokenizer
 from tokbench.workflow.models import checkpoint_flags
-from tokbench.workflow.targets import CheckpointTarget, all_along
 
 TEXT = b"A  time, a hand.\n" + prose(3)[:400]
 
@@ -134,7 +134,7 @@ def test_scored_by_true_bytes_and_at_its_own_size(
     assert found["bits_per_byte"] == pytest.approx((first["bits"] + second["bits"]) / (len(TEXT) + 4))
     assert (found["bits_per_byte_equal_context"], found["bits_per_byte_equal_context_of"]) == (None, None)
     assert found["tasks"]["last_word"]["n"] == 2
-    gathered = Gathered((), (str(pieces),), (), (), (), (str(tmp_path / "found.json"),), {}, ())
+    gathered = Gathered({"tokenizer": [str(pieces)], "downstream": [str(tmp_path / "found.json")]})
     documents, bits = (make_tables([one], gathered)[one] for one in (DOCUMENT_BITS, BITS_PER_BYTE))
     assert (bits["equal_context"][0], bits["reason"][0][:29]) == (None, "works through another library")
     rows = documents.select("size", "document", "bytes_lost").rows()
@@ -153,7 +153,7 @@ def test_tables_know_its_models_by_its_own_size(model: Path, pieces: Path, tmp_p
     tokens = pl.read_parquet(folder / "tokens.parquet")
     assert len(set(tokens["text"])) == len(tokens) <= len(tokenizer) + 1
     assert tokens.filter(id=5)["occurrences"].to_list() == [3]
-    gathered = Gathered((), (str(pieces),), (), (str(folder),), (str(model),), (), {}, ())
+    gathered = Gathered({"tokenizer": [str(pieces)], "embeddings": [str(folder)], "model": [str(model)]})
     for table in make_tables([CURVES, EMBEDDING_NORMS], gathered).values():
         assert set(table["size"]) == {len(tokenizer)}
     with pytest.raises(TokbenchError, match="the size of 'pieces' is not known; name its tokenizer with --tokenizer"):
@@ -185,9 +185,8 @@ def test_a_translation_model_over_it_and_another(pieces: Path, tmp_path: Path, t
     tokens = pl.read_parquet(embeddings / "both.parquet")
     assert tokens["occurrences"].sum() > 0
     gathered = Gathered(
-        (), (str(pieces),), (), (), (), (), {}, (),
-        scored_translations=(str(scores),), translation_embeddings_folders=(str(embeddings),),
-    )  # fmt: skip
+        {"tokenizer": [str(pieces)], "translation": [str(scores)], "translation_embeddings": [str(embeddings)]}
+    )
     for name, table in make_tables([TRANSLATION_SCORES, TRANSLATION_EMBEDDING_NORMS], gathered).items():
         assert set(table["size"]) == {len(Tokenizer.load(pieces))}, name
         assert set(table["tokenizers"]) == {"pieces"}, name

@@ -1,6 +1,5 @@
 """A table is declared once: its making, files, prints and documentation follow from its declaration."""
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -19,14 +18,17 @@ from tests.support.small_report import DECLARED, VARIANTS, accuracy, intrinsic, 
 from tokbench import registry
 from tokbench.commands.declaration import find_command
 from tokbench.errors import TokbenchError
+from tokbench.io.json import write_result
 from tokbench.report.html import tables as printed
 from tokbench.report.sections.rows import remaining
 from tokbench.report.wording import slug
+from tokbench.stage import stages
 from tokbench.tabulation.columns import MODEL, SIZE
 from tokbench.tabulation.documents import document_bits_table
 from tokbench.tabulation.external_tokenizers import imported_table
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
 from tokbench.tabulation.table import (
+    FILES,
     SHARE,
     Column,
     Print,
@@ -42,7 +44,7 @@ from tools import make_table_docs
 ROOT = Path(__file__).parents[2]
 CONFIGURED = yaml.safe_load((ROOT / "config.yaml").read_text())
 MORE = {name: {"corpus": "pydoc", "pretokenization": "gpt2", "construction": "bpe"} for name in VARIANTS}
-EXPERIMENT = json.dumps(CONFIGURED | {"variants": CONFIGURED["variants"] | MORE})
+EXPERIMENT = CONFIGURED | {"variants": CONFIGURED["variants"] | MORE}
 
 
 def made(frame: Any) -> TidyTable:
@@ -151,12 +153,13 @@ def test_no_file_of_a_table_or_figure_has_a_name_that_is_too_long() -> None:
 
 def test_inputs_of_all_makers_exist() -> None:
     for tables, material in (
-        (tables_of("tabulate"), "tabulation.results.Gathered"),
+        (tables_of("tabulate"), "tabulation.gathered.Gathered"),
         (tables_of("analyse"), "statistics.inputs.StatisticsInputs"),
     ):
         module, _, name = f"tokbench.{material}".rpartition(".")
         kind = getattr(import_module(module), name)
         known = {*dir(kind), *kind.__dataclass_fields__, *(table.name for table in tables)}
+        known |= {f"{FILES}{result.name}" for result in stages.results()}
         assert {taken for table in tables for taken in table.takes} <= known
 
 
@@ -221,7 +224,8 @@ def test_a_new_statistic_is_one_module(new: Path, tidy: Path, tmp_path: Path) ->
     run("analyse", tidy, "-o", statistics)
     assert pl.read_parquet(statistics / "gaps.parquet").columns == ["model", "suite", "gap"]
     assert (statistics / "gaps.csv").read_text().startswith("model,suite,gap\ntiny,offline,0.")
-    content = ("--tables", tidy, "--statistics", statistics, "--experiment", EXPERIMENT)
+    write_result(tmp_path / "report.json", {"configuration": EXPERIMENT})
+    content = ("--tables", tidy, "--statistics", statistics, "--experiment", tmp_path / "report.json")
     run("typeset", *content, "-o", tmp_path / "typeset")
     assert "| tiny | offline | 30.0 |" in (tmp_path / "typeset" / "gaps.md").read_text()
     assert r"\label{tab:gaps}" in (tmp_path / "typeset" / "gaps.tex").read_text()

@@ -1,12 +1,11 @@
 """Fingerprints of code: changes that rerun a method's chain, and changes that do not.
 
-The functions that a rule's command calls are in the rule's fingerprint.
+The function of every stage is one that its command calls.
 
 The data that sources name count in fingerprints.
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -17,13 +16,14 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from tests.support.rules import COMMAND_OF, RULES, called
-from tests.support.workflow.checkout import ROOT
+from tokbench.commands.declaration import declarations
 from tokbench.config.load import read
 from tokbench.construction import constructions
 from tokbench.corpus.parallel import ParallelCorpus
 from tokbench.options import validated
 from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
+from tokbench.stage import stages
 from tokbench.workflow import fingerprint as module
 from tokbench.workflow.fingerprint import Uses, fingerprint
 from tokbench.workflow.shell import FILES as PACKAGED
@@ -212,7 +212,7 @@ def test_changed_line_reruns_its_users(edit: Edit, file: str, old: str, new: str
 
 def test_a_definition_counts_for_those_that_use_it(edit: Edit, tmp_path: Path) -> None:
     """Of one module, what a stage does not use changes nothing for it."""
-    (tmp_path / "tokbench" / "stage.py").write_text(
+    (tmp_path / "tokbench" / "upper.py").write_text(
         "from tokbench.lower import half, other as renamed\n"
         "A = half(1)\n"
         "def first():\n    return A\n"
@@ -225,22 +225,22 @@ def test_a_definition_counts_for_those_that_use_it(edit: Edit, tmp_path: Path) -
         "seen = []\nseen.append(1)\n"
     )
     forget()
-    assert sorted(module.code_behind("tokbench.stage:first")) == [
+    assert sorted(module.code_behind("tokbench.upper:first")) == [
         "tokbench.lower",
         "tokbench.lower:half",
         "tokbench.lower:seen",
-        "tokbench.stage:A",
-        "tokbench.stage:first",
+        "tokbench.upper:A",
+        "tokbench.upper:first",
     ]
-    assert {"tokbench.lower:other", "tokbench.lower:third"} <= module.code_behind("tokbench.stage:second").keys()
-    before = {name: fingerprint(f"tokbench.stage:{name}") for name in ("first", "second")}
+    assert {"tokbench.lower:other", "tokbench.lower:third"} <= module.code_behind("tokbench.upper:second").keys()
+    before = {name: fingerprint(f"tokbench.upper:{name}") for name in ("first", "second")}
     for old, new, changes in (
         ("n / 2", "n / 3", {"first"}),
         ("return 3", "return 4", {"second"}),
         ("append(1)", "append(2)", {"first", "second"}),
     ):
         edit("lower.py", old, new)
-        assert {name for name in before if fingerprint(f"tokbench.stage:{name}") != before[name]} == changes
+        assert {name for name in before if fingerprint(f"tokbench.upper:{name}") != before[name]} == changes
         edit("lower.py", new, old)
 
 
@@ -350,40 +350,6 @@ PAIRS = validated(
     "pairs",
 )
 FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __file__}
-SPELLED_OUT = re.compile(
-    r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|\w*RECIPES|named_suites|SEED|\w*TOKENIZERS|OWN)"
-)
-"""Options: a recipe has their values in full."""
-WITHOUT_EFFECT = {
-    *("LEAST", "on_gpu", "check_evaluation"),
-    *("is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
-    *("note_untagged", "told", "unpinned_line", "pluralise", "keyed", "line_of_left_out"),
-    *("options_with_recipes", "require_tokenizer", "makers_of", "is_divisible", "files_in"),
-}
-"""What bounds memory, rejects a command or names the makers of its output, and what is only printed, such as keys of
-measurements on a terminal."""
-OF_DOCUMENTS = {"tokbench.intrinsic.files:measure_document_files"}
-NOT_CHOSEN = {
-    "measure": OF_DOCUMENTS,
-    "measure_on": OF_DOCUMENTS,
-    "measure_documents": {
-        "tokbench.intrinsic.files:measure_counts_file",
-        "tokbench.intrinsic.files:measure_text_files",
-    },
-    "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
-    "score_bytes": {"tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score_dataset"},
-    "split_corpus": {"tokbench.corpus.documents:lines_of", "tokbench.corpus.documents:read_findings"},
-    "prepare": {
-        "tokbench.corpus.prepare:link_shards",
-        "tokbench.corpus.documents:lines_of",
-        "tokbench.corpus.documents:read_findings",
-    },
-    "write_shards": {"tokbench.corpus.documents:read_findings"},
-    "import_counts": {"tokbench.pretokenization:pretokenization_of"},
-    "pack": {"tokbench.models.pretraining.order:reject_repeated"},
-    "cite": {"tokbench.report.bibliography:cited"},
-}
-"""What a rule's job does not come to, as its recipe chooses otherwise or has the answer."""
 
 
 def recipe_name() -> str:
@@ -392,41 +358,29 @@ def recipe_name() -> str:
 
 
 @pytest.fixture(scope="module")
-def named() -> dict[str, tuple[str, ...]]:
-    """Functions in the fingerprint of every rule, for wildcards of an experiment with all stages."""
-    asked: list[tuple[str, ...]] = []
+def codes() -> dict[str, list[str]]:
+    """The definitions that each stage names, for wildcards of an experiment that has every kind of section."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "code_behind", lambda *names: asked.append(names) or {})
         patch.chdir(PLANNED.parent)
         experiment = read(PLANNED, FILES).model_copy(update={"parallel_corpora": {"pairs": PAIRS}})
-        asks = {"experiment": experiment, "fingerprint": fingerprint}
-        for path in (ROOT / "rules").glob("*.smk"):
-            if path.stem != "common":
-                exec(f"\n{path.read_text()}".partition("\nrule ")[0], asks)
-        on = SimpleNamespace(
-            variant="bpe",
-            size="1024",
-            scheme="gpt2",
-            byte_lm="bytes",
-            initial="bpe",
-            initial_recipe=recipe_name(),
-            resource="gold",
-            model="small",
-            corpus="books",
-            parallel="pairs",
-        )
-        found = {}
-        for name, (_, directives) in RULES.items():
-            [code] = re.findall(r"code=(.*?),\n(?=        \w|$)", directives["params"], re.DOTALL)
-            fingerprint.cache_clear()
-            asked.clear()
-            value = eval(code, asks)
-            if callable(value):
-                on.variant = "ranks" if name == "import" else "bpe"
-                value(on)
-            [found[name]] = asked
-    fingerprint.cache_clear()
-    return found
+    wildcards = SimpleNamespace(
+        variant="bpe",
+        size="1024",
+        scheme="gpt2",
+        byte_lm="bytes",
+        initial="bpe",
+        initial_recipe=recipe_name(),
+        resource="gold",
+        model="small",
+        corpus="books",
+        parallel="pairs",
+    )
+    imported = SimpleNamespace(**vars(wildcards) | {"variant": "ranks"})
+    return {stage.name: stage.code(experiment, imported if stage.name == "import" else wildcards) for stage in stages}
+
+
+def test_every_rule_is_of_a_stage() -> None:
+    assert {stage.name for stage in stages} == RULES.keys()
 
 
 def defined(place: str, name: str) -> str:
@@ -437,24 +391,27 @@ def defined(place: str, name: str) -> str:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_functions_called_by_a_command_are_in_its_fingerprint(rule: str, named: dict[str, tuple[str, ...]]) -> None:
-    behind = module.code_behind(*named[rule])
-    calls = {defined(*name) for name in called(COMMAND_OF.get(rule, rule))}
-    free = {name for name in calls if SPELLED_OUT.match(name) or name.partition(":")[2] in WITHOUT_EFFECT}
-    assert calls - free - NOT_CHOSEN.get(rule, set()) <= behind.keys()
+def test_the_function_of_a_stage_is_called_by_its_command(rule: str, codes: dict[str, list[str]]) -> None:
+    command = COMMAND_OF.get(rule, rule)
+    calls = {":".join(name) for name in called(command)}
+    module_of_command = declarations()[command].module
+    assert codes[rule][0] in calls | {f"tokbench.commands.{module_of_command}:{command}_command"}
+    assert module.code_behind(*codes[rule])
 
 
-def test_names_without_effect_are_called() -> None:
-    """Every exception is one of a command."""
-    calls = {":".join(name) for rule in RULES for name in called(COMMAND_OF.get(rule, rule))}
-    assert {name.partition(":")[2] for name in calls} >= WITHOUT_EFFECT
-    assert set().union(*NOT_CHOSEN.values()) <= calls
+def test_a_command_counts_without_its_declaration(edit: Edit) -> None:
+    name = "tokbench.commands.robustness:perturb_command"
+    before = fingerprint(name)
+    edit("commands/robustness.py", "Probability that a unit is changed.", "Probability of a change.")
+    assert fingerprint(name) == before
+    edit("commands/robustness.py", 'compression="zstd"', 'compression="snappy"')
+    assert fingerprint(name) != before
 
 
 @pytest.mark.parametrize("rule", ["build", "build_initial"])
-def test_only_the_chosen_methods_count(rule: str, named: dict[str, tuple[str, ...]]) -> None:
+def test_only_the_chosen_methods_count(rule: str, codes: dict[str, list[str]]) -> None:
     """Of all constructions, segmentations and schemes, those that the variant names."""
-    behind = {name.partition(":")[0] for name in module.code_behind(*named[rule])}
+    behind = {name.partition(":")[0] for name in module.code_behind(*codes[rule])}
     methods = {method.module for kind in (constructions, segmentations, schemes) for method in kind.methods()}
     tokenizer = {"tokbench.segmentation.merge", "tokbench.pretokenization.built_in"} if rule == "build" else set()
     assert methods & behind == {"tokbench.construction.bpe"} | tokenizer

@@ -18,6 +18,7 @@ from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.config.load import read
 from tokbench.construction import InitialRecipe, constructions
 from tokbench.errors import TokbenchError
+from tokbench.stage import stages
 from tokbench.workflow import resources, run
 from tokbench.workflow.run import check_packages
 from tokbench.workflow.tokenizers import initial_name
@@ -33,6 +34,8 @@ READ = ("bpe", "unigram", "ranks")
 """Variants that the language models read."""
 BOARD = {"leaderboard.json", "leaderboard.csv"}
 FINAL = {"tables", "statistics"} | BOARD | REPORT
+WRITTEN = "experiment/"
+"""Parts of the configuration that the last stages read."""
 CITED = "references.bib"
 """Follows from which methods there are, and from nothing else."""
 MEASURED = {f"intrinsic/{variant}/{size}.json" for variant in VARIANTS for size in SIZES} | {"intrinsic/ranks/own.json"}
@@ -53,8 +56,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
 
 
 def plan(checkout: Checkout, configuration: Path | str = "planned.yaml") -> set[str]:
-    """Return the outputs of the next run, below the folder of results."""
-    return {output for output, pending in checkout.summary(configuration).items() if pending}
+    """Return what the next run makes, below the folder of results, without the parts of the configuration."""
+    pending = {output for output, pending in checkout.summary(configuration).items() if pending}
+    return {output for output in pending if not output.startswith(WRITTEN)}
 
 
 def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
@@ -495,15 +499,61 @@ def test_counting_of_languages_reruns_counts_and_dependent_jobs(finished: Checko
     assert not {"corpus/books", "byte_lm/books/bytes/model"} & pending
 
 
+def test_default_written_out_reruns_the_report_only(finished: Checkout, tmp_path: Path) -> None:
+    """The report prints the configuration as it is written."""
+    assert plan(finished, changed(tmp_path, "variants.bpe.segmentation", "merge")) == REPORT
+
+
+def test_moved_texts_rerun_the_report_only(finished: Checkout, tmp_path: Path) -> None:
+    (finished.folder / "moved").mkdir()
+    (finished.folder / "books.txt").rename(finished.folder / "moved" / "books.txt")
+    try:
+        assert plan(finished, changed(tmp_path, "corpora.books.source.path", "moved/books.txt")) == REPORT
+    finally:
+        (finished.folder / "moved" / "books.txt").rename(finished.folder / "books.txt")
+        (finished.folder / "moved").rmdir()
+
+
+def test_results_copied_without_dates_rerun_nothing(finished: Checkout, tmp_path: Path) -> None:
+    (tmp_path / "copied").mkdir()
+    copied = Checkout(tmp_path / "copied", stand_in=True)
+    for name in ("books.txt", "gold.tsv", "reading.tsv", "ranks.tiktoken", "planned.yaml"):
+        shutil.copy(finished.folder / name, copied.folder / name)
+    for name in ("results", ".snakemake"):
+        shutil.copytree(finished.folder / name, copied.folder / name, copy_function=shutil.copy, symlinks=True)
+    try:
+        assert plan(copied) == set()
+    finally:
+        copied.close()
+
+
+def test_another_version_of_a_library_reruns_its_stages(finished: Checkout) -> None:
+    about = finished.folder / "src" / "lm_eval-9.9.9.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: lm-eval\nVersion: 9.9.9\n")
+    try:
+        assert plan(finished) == evaluated("small", "large", variants=READ) | FINAL
+    finally:
+        shutil.rmtree(about)
+    assert plan(finished) == set()
+
+
+def test_cores_rerun_nothing(finished: Checkout) -> None:
+    printed = finished.snakemake("-n", "--cores", "7", "--configfile", "planned.yaml")
+    assert "Nothing to be done" in printed
+
+
 def test_another_seed_reruns_everything(finished: Checkout, tmp_path: Path) -> None:
     summary = finished.summary(changed(tmp_path, "seed", 1))
-    assert {output for output, pending in summary.items() if not pending} == {CITED}
+    kept = {output for output, pending in summary.items() if not pending}
+    assert {output for output in kept if not output.startswith(WRITTEN)} == {CITED}
 
 
 def test_another_text_reruns_everything(finished: Checkout) -> None:
     with finished.edited("books.txt", "dark", "bright"):
         summary = finished.summary("planned.yaml")
-    assert {output for output, pending in summary.items() if not pending} == {CITED}
+    kept = {output for output, pending in summary.items() if not pending}
+    assert {output for output in kept if not output.startswith(WRITTEN)} == {CITED}
 
 
 def test_changed_gold_data_rerun_only_their_measurements(finished: Checkout) -> None:
@@ -524,12 +574,14 @@ def test_report_of_snakemake(finished: Checkout) -> None:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "find_spec", lambda package: None if package in ("torch", "lm_eval") else object())
+    monkeypatch.setattr(
+        run, "versions_of", lambda libraries: {name: "1" for name in libraries if name not in ("torch", "lm-eval")}
+    )
 
 
 @pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
-    ("stage", "missing"), [("pretrain", "torch"), ("evaluate", "lm_eval, torch"), ("score_bytes", "torch")]
+    ("stage", "missing"), [("pretrain", "torch"), ("evaluate", "torch, lm-eval"), ("score_bytes", "torch")]
 )
 def test_a_stage_without_its_packages(stage: str, missing: str) -> None:
     with pytest.raises(TokbenchError, match=f"^{stage}: not installed here: {missing}; install 'tokbench\\["):
@@ -545,4 +597,4 @@ def test_stages_that_do_without(tmp_path: Path) -> None:
 
 
 def test_all_parts_are_here() -> None:
-    check_packages(read(ROOT / "config.yaml", {}), run.NEEDED.keys())
+    check_packages(read(ROOT / "config.yaml", {}), {stage.name for stage in stages})

@@ -123,7 +123,15 @@ def during(checkout: Checkout, tokbench: Tokbench) -> None:
 
 def done_but(split: str) -> set[str]:
     counted = {f"count_split text {one} gpt2" for one in ("evaluation", "tokenizer") if one != split}
-    return {"cite", "prepare text", "find_leakage text", *counted, "build unigram 300", "count_tokens unigram 300 text"}
+    written = {f"write_experiment {stage}" for stage in ("analyse", "report", "tabulate")}
+    return written | {
+        "cite",
+        "prepare text",
+        "find_leakage text",
+        *counted,
+        "build unigram 300",
+        "count_tokens unigram 300 text",
+    }
 
 
 def killed(checkout: Checkout, tokbench: Tokbench) -> None:
@@ -138,7 +146,7 @@ def killed(checkout: Checkout, tokbench: Tokbench) -> None:
     said = tokbench("cancel", results).stdout.decode().splitlines()
     assert said[0] == "No cluster jobs: the run did not use SLURM."
     assert said[1] == f"Unlocked {checkout.folder}."
-    assert said[2].startswith(f"{results}: 6 of 19 jobs done, 2 failed, ")
+    assert said[2].startswith(f"{results}: 9 of 22 jobs done, 2 failed, ")
     assert said[3] == f"Continue with: cd {checkout.folder} && snakemake --cores 2"
     assert [file.name for file in other.parent.iterdir()] == ["7.output.lock"]
     assert is_held(results) is False
@@ -151,13 +159,13 @@ def after_failure(checkout: Checkout, tokbench: Tokbench) -> None:
     results = checkout.folder / "results" / "small"
     told = json.loads(tokbench("status", results, "--json").stdout)
     assert told["run"]["state"] == "ended"
-    assert (told["total"]["done"], told["total"]["failed"], told["total"]["missing"]) == (9, 1, 9)
+    assert (told["total"]["done"], told["total"]["failed"], told["total"]["missing"]) == (12, 1, 9)
     [failed] = [job for job in told["jobs"] if job["state"] == "failed"]
     assert failed["log"] == f"{results}/logs/build/bpe/300.log"
     assert failed["message"] == "tokbench: no such luck"
     build = next(stage for stage in told["stages"] if stage["stage"] == "build")
     assert build["left_s"] == build["wall_s"] > 0
-    assert told["left_unknown"] == ["tabulate", "analyse", "cut_examples", "draw", "typeset", "report", "leaderboard"]
+    assert told["left_unknown"] == ["cut_examples", "tabulate", "analyse", "draw", "typeset", "leaderboard", "report"]
     assert "tokbench: no such luck" in (results / "run.html").read_text()
 
 
@@ -168,17 +176,17 @@ def at_the_end(checkout: Checkout, tokbench: Tokbench) -> None:
     found = seen(checkout)
     assert by_state(found).keys() == {"done"}
     assert [stage.name for stage in found.stages] == [
-        *("prepare", "count_split", "build", "measure", "count_tokens", "bound", "find_leakage", "tabulate", "analyse"),
-        "cut_examples",
-        *("draw", "typeset", "report", "leaderboard", "cite"),
+        *("prepare", "cite", "write_experiment", "count_split", "find_leakage", "build", "bound"),
+        *("measure", "count_tokens", "cut_examples", "tabulate", "analyse"),
+        *("draw", "typeset", "leaderboard", "report"),
     ]
     assert found.total.left == 0
     assert all(stage.longest is not None for stage in found.stages)
     assert tokbench("cancel", results).stdout.decode().splitlines()[1:] == [
         f"{checkout.folder} was not locked.",
-        f"{results}: 19 of 19 jobs done",
+        f"{results}: 22 of 22 jobs done",
     ]
-    assert "19 of 19 jobs done" in (results / "run.html").read_text()
+    assert "22 of 22 jobs done" in (results / "run.html").read_text()
     named = subprocess.run(
         ["python", "-m", "tokbench.commands.main", "status", "--configfile", "config.yaml"],
         cwd=checkout.folder,
@@ -186,10 +194,10 @@ def at_the_end(checkout: Checkout, tokbench: Tokbench) -> None:
         capture_output=True,
         text=True,
     )
-    assert named.stdout.startswith("results/small: 19 of 19 jobs done\n"), named.stderr
+    assert named.stdout.startswith("results/small: 22 of 22 jobs done\n"), named.stderr
     moved = checkout.folder / "seen elsewhere"
     shutil.copytree(results, moved)
-    assert tokbench("status", moved).stdout.decode().startswith(f"{moved}: 19 of 19 jobs done\n")
+    assert tokbench("status", moved).stdout.decode().startswith(f"{moved}: 22 of 22 jobs done\n")
 
 
 def outdated(checkout: Checkout) -> None:

@@ -255,6 +255,6 @@ def test_a_killed_run_of_the_executor(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         f"Cancelled 1 job of SLURM run {run}.",
         f"Unlocked {checkout.folder}.",
-        f"{results}: 0 of 19 jobs done, 19 missing",
+        f"{results}: 0 of 22 jobs done, 22 missing",
         f"Continue with: cd {checkout.folder} && snakemake --profile profiles/slurm",
     ], done.stderr

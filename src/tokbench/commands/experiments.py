@@ -7,6 +7,7 @@ import click
 
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import CONFIGURATION, ResultsFolder
+from tokbench.commands.outputs import output_file
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
@@ -234,3 +235,13 @@ def cancel_command(results: str | None, configfile: str | None, force: bool) -> 
 
     for line in cancel(read_plan(experiment_folder(results, configfile)), force):
         click.echo(line)
+
+
+@command("write_experiment", "write the configuration for the last stages", group="stages", place=355)
+@click.option("--settings", required=True, help="Part of the configuration that a stage reads, as JSON.")
+@output_file(required=True, help="JSON file.")
+def write_experiment_command(settings: str, output: str) -> None:
+    """Write the part of a validated configuration that one of the last stages reads."""
+    from tokbench.io.json import parse_json, write_result
+
+    write_result(output, parse_json(settings, "--settings", remedy="pass one JSON object"))

@@ -6,7 +6,6 @@ and ``report``; :func:`by_corpus` parses ``--baseline CORPUS=VARIANT``.
 
 import os
 from collections.abc import Callable, Collection
-from functools import wraps
 from typing import Any
 
 import click
@@ -163,30 +162,40 @@ ENCODED = InputPath("file of tokens", "make it with 'tokbench encode_shard'")
 SHARD = InputPath("corpus shard", "make it with 'tokbench prepare'")
 TOKENIZER_FOLDER = ContentPath("folder of a tokenizer", ("tokenizer", "folder"), folder=True)
 FOLDER = ContentPath("folder of tables or shards", FOLDERS, folder=True)
+EXPERIMENT = InputPath("file of an experiment", "name one in the folder experiment of its results")
+
+
+def _reject_other_jobs(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    """Reject inputs that were made from something else than ``--expected`` says."""
+    from tokbench.io.job_record import reject_other_jobs
+    from tokbench.io.json import parse_json
+
+    if text is not None:
+        reject_other_jobs(parse_json(text, "--expected"))
+
+
+EXPECTED = click.option(
+    "--expected",
+    metavar="JSON",
+    expose_value=False,
+    callback=_reject_other_jobs,
+    help="Digest of the record of the job that made each input, by path; another one is rejected.",
+)
 
 
 def content_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of tables and the experiment to a command, and pass it their content."""
+    """Add the options of the tables and the experiment of a report to a command."""
     folder = click.Path(exists=True, file_okay=False)
-
-    @click.option("--tables", required=True, type=folder, help="Folder of tidy tables.")
-    @click.option("--statistics", required=True, type=folder, help="Folder of their statistics.")
-    @click.option("--examples", type=folder, help="Folder of split sentences.")
-    @click.option("--experiment", required=True, help="The configuration as JSON, without defaults.")
-    @wraps(command)
-    def with_content(tables: str, statistics: str, examples: str | None, experiment: str, **others: Any) -> None:
-        from tokbench.config.experiment import Experiment
-        from tokbench.io.json import parse_json
-        from tokbench.options import validated
-        from tokbench.report.content import load
-
-        remedy = "pass the configuration as one JSON object"
-        configuration = parse_json(experiment, "--experiment", remedy=remedy)
-        checked = validated(configuration, Experiment, "--experiment")
-        folders = {"tables": tables, "statistics": statistics, **({"examples": examples} if examples else {})}
-        command(load(folders, checked, configuration), **others)
-
-    return with_content
+    for option in (
+        click.option(
+            "--experiment", required=True, type=EXPERIMENT, help="File experiment/report.json of the experiment."
+        ),
+        click.option("--examples", type=folder, help="Folder of split sentences."),
+        click.option("--statistics", required=True, type=folder, help="Folder of their statistics."),
+        click.option("--tables", required=True, type=folder, help="Folder of tidy tables."),
+    ):
+        command = option(command)
+    return command
 
 
 def by_corpus(words: tuple[str, ...], option: str = "--baseline", value: str = "VARIANT") -> dict[str, str]:

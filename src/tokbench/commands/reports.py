@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokbench.commands.declaration import command
-from tokbench.commands.inputs import CONFIGURATION, FOLDER, content_options
+from tokbench.commands.inputs import CONFIGURATION, EXPECTED, EXPERIMENT, FOLDER, content_options
 from tokbench.commands.outputs import OutputFolder, keys, output_file, page
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
@@ -19,168 +19,46 @@ from tokbench.statistics.significance.verdicts import DETECT, LEAST
 
 if TYPE_CHECKING:
     from tokbench.report.content import ReportContent
-
-
-def _reject_other_jobs(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
-    """Reject inputs that were made from something else than ``--expected`` says."""
-    from tokbench.io.job_record import reject_other_jobs
-    from tokbench.io.json import parse_json
-
-    if text is not None:
-        reject_other_jobs(parse_json(text, "--expected"))
-
-
-EXPECTED = click.option(
-    "--expected",
-    metavar="JSON",
-    expose_value=False,
-    callback=_reject_other_jobs,
-    help="Digest of the record of the job that made each input, by path; another one is rejected.",
-)
-
-
-@command("tabulate", "collect measurements and results in tidy tables", group="stages", place=360)
-@EXPECTED
-@click.option("--intrinsic", multiple=True, help="Measurements of a tokenizer; may be repeated.")
-@click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer to compare; may be repeated.")
-@click.option("--tokens", multiple=True, help="Token counts of every document; may be repeated.")
-@click.option("--words", multiple=True, help="A tokenizer's boundaries in every gold word; may be repeated.")
-@click.option("--bound", "bounds", multiple=True, help="File CORPUS/SCHEME/SIZE.json of a bound; may be repeated.")
-@click.option("--ngram-bits", multiple=True, help="Bits of a tokenizer's token n-gram models; may be repeated.")
-@click.option("--robustness", multiple=True, help="Robustness of a tokenizer; may be repeated.")
-@click.option("--token-scores", multiple=True, help="A model's scores of tokens; may be repeated.")
-@click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
-@click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE, for curves; may be repeated.")
-@click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
-@click.option("--convergence", multiple=True, help="Results of a model's checkpoint; may be repeated.")
-@click.option("--translation", "translations", multiple=True, help="Scores of translations; may be repeated.")
-@click.option("--translation-embeddings", multiple=True, help="Folder of a translation model's; may be repeated.")
-@click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
-@click.option("--leakage", multiple=True, help="Output of 'tokbench find_leakage'; may be repeated.")
-@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="Baseline of a corpus.")
-@click.option("--venn", multiple=True, help="Variant of a Venn diagram; repeat three times for each diagram.")
-@click.option(
-    "--overlaps",
-    type=click.Choice(["all", "longer"]),
-    default="all",
-    show_default=True,
-    help="Tokens counted in the table of common tokens: all, or those longer than one byte.",
-)
-@click.option("-o", "--output", required=True, type=OutputFolder("tables"), help="Folder of the tables.")
-def tabulate_command(
-    intrinsic: tuple[str, ...],
-    tokenizers: tuple[str, ...],
-    tokens: tuple[str, ...],
-    words: tuple[str, ...],
-    bounds: tuple[str, ...],
-    ngram_bits: tuple[str, ...],
-    robustness: tuple[str, ...],
-    token_scores: tuple[str, ...],
-    embeddings: tuple[str, ...],
-    models: tuple[str, ...],
-    downstream: tuple[str, ...],
-    convergence: tuple[str, ...],
-    translations: tuple[str, ...],
-    translation_embeddings: tuple[str, ...],
-    parallel: tuple[str, ...],
-    leakage: tuple[str, ...],
-    baselines: tuple[str, ...],
-    venn: tuple[str, ...],
-    overlaps: str,
-    output: str,
-) -> None:
-    """Collect the outputs of all stages in tidy tables (Parquet and CSV) and compare the tokenizers with each other."""
-    from tokbench.commands.inputs import by_corpus
-    from tokbench.tabulation.reading import is_run
-    from tokbench.tabulation.results import Gathered, tabulate
-    from tokbench.tabulation.table import write_tables
-
-    for flag, folders in (("--embeddings", embeddings), ("--model", models)):
-        for folder in folders:
-            if not is_run(Path(folder)):
-                raise TokbenchError(f"{flag} {folder}: expected a folder MODEL/VARIANT/SIZE")
-    if len(venn) % 3:
-        raise TokbenchError(f"--venn: a Venn diagram compares three variants (found {len(venn)}); name three for each")
-    measurements = (*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings))
-    gathered = Gathered(
-        measurements,
-        tokenizers,
-        bounds,
-        embeddings,
-        models,
-        downstream,
-        by_corpus(baselines),
-        tuple(venn[start : start + 3] for start in range(0, len(venn), 3)),
-        token_files=tokens,
-        ngram_files=ngram_bits,
-        robustness_files=robustness,
-        token_score_files=token_scores,
-        along=convergence,
-        word_files=words,
-        scored_translations=translations,
-        translation_embeddings_folders=translation_embeddings,
-        parallel_folders=parallel,
-        leakage_files=leakage,
-        overlap_single_bytes=overlaps == "all",
-    )
-    tables = tabulate(gathered)
-    write_tables(tables, Path(output), "tables")
-    for table, frame in tables.items():
-        click.echo(f"{table.name}: {len(frame):,} rows", err=True)
+    from tokbench.statistics.inputs import StatisticsInputs
 
 
 @command("analyse", "compute statistics over the tables", group="stages", place=370)
 @click.argument("tables", type=FOLDER)
 @click.option(
-    "--recipes",
-    default="{}",
-    help="Complete variants and models as JSON: identifies seeds of one model, and published numbers to compare with.",
+    "--experiment",
+    type=EXPERIMENT,
+    help="File experiment/analyse.json: variants and models, baselines, units of documents, a pilot. Default: none.",
 )
-@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="Baseline of a corpus.")
-@click.option(
-    "--pilot",
-    type=click.Path(exists=True, file_okay=False),
-    help="Statistics of a pilot, to estimate the seeds needed.",
-)
-@click.option(
-    "--detect",
-    type=Real(LEAST),
-    default=DETECT,
-    show_default=True,
-    help="Smallest difference to detect, in bits per byte.",
-)
-@click.option("--units", multiple=True, metavar="CORPUS=FILE", help="CSV of the units of a corpus's documents.")
 @click.option("-o", "--output", required=True, type=OutputFolder("statistics"), help="Folder of the statistics.")
-def analyse_command(
-    tables: str,
-    recipes: str,
-    baselines: tuple[str, ...],
-    pilot: str | None,
-    detect: float,
-    units: tuple[str, ...],
-    output: str,
-) -> None:
+def analyse_command(tables: str, experiment: str | None, output: str) -> None:
     """Compute statistics over the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes, corrections and
     power; comparisons by question; bits per byte by seed, document and language; seeds needed; critical differences;
     variance between seeds; correlations between sizes and between metrics and models; published numbers.
     """
-    from tokbench.commands.inputs import by_corpus
-    from tokbench.commands.recipes import mapping_of
     from tokbench.statistics.inputs import StatisticsInputs, analyse
     from tokbench.tabulation.table import write_tables
 
-    material = StatisticsInputs(
-        Path(tables),
-        mapping_of(recipes, "--recipes"),
-        by_corpus(baselines),
-        Path(pilot) if pilot else None,
-        detect,
-        {corpus: Path(file) for corpus, file in by_corpus(units, "--units", "FILE").items()},
-    )
+    material = StatisticsInputs(Path(tables), {}) if experiment is None else _material(tables, experiment)
     made = analyse(material)
     write_tables(made, Path(output), "statistics")
     for table, frame in made.items():
         click.echo(f"{table.name}: {len(frame):,} rows", err=True)
+
+
+def _material(tables: str, experiment: str) -> "StatisticsInputs":
+    from tokbench.config.load import read_settings
+    from tokbench.statistics.inputs import StatisticsInputs
+
+    settings = read_settings(experiment, "recipes", "baselines", "units")
+    pilot = settings.get("pilot")
+    return StatisticsInputs(
+        Path(tables),
+        settings["recipes"],
+        settings["baselines"],
+        None if pilot is None else Path(pilot),
+        settings.get("detect", DETECT),
+        {corpus: Path(path) for corpus, path in settings["units"].items()},
+    )
 
 
 @command("power", "estimate how many seeds a difference needs", group="stages", place=380)
@@ -256,21 +134,30 @@ def _shard(text: str) -> tuple[str, Path]:
 @command("draw", "draw the figures", group="stages", place=400)
 @content_options
 @click.option("-o", "--output", required=True, type=OutputFolder("figures"), help="Folder of the figures.")
-def draw_command(content: "ReportContent", output: str) -> None:
+def draw_command(output: str, **places: Any) -> None:
     """Draw every figure as SVG and PNG, in the width of a page and of a column."""
     from tokbench.report.html import write_figures
 
-    write_figures(content, output)
+    write_figures(_content(**places), output)
 
 
 @command("typeset", "write the tables for publication", group="stages", place=420)
 @content_options
 @click.option("-o", "--output", required=True, type=OutputFolder("typeset tables"), help="Folder of the tables.")
-def typeset_command(content: "ReportContent", output: str) -> None:
+def typeset_command(output: str, **places: Any) -> None:
     """Write every table of the report as CSV, Markdown and LaTeX."""
     from tokbench.report.html import write_tables
 
-    write_tables(content, output)
+    write_tables(_content(**places), output)
+
+
+def _content(*, experiment: str, tables: str, statistics: str, examples: str | None) -> "ReportContent":
+    """Return the content of a report."""
+    from tokbench.config.load import read_experiment_file
+    from tokbench.report.content import load
+
+    folders = {"tables": tables, "statistics": statistics, **({"examples": examples} if examples else {})}
+    return load(folders, *read_experiment_file(experiment))
 
 
 @command("report", "write the HTML report", group="stages", place=430)
@@ -284,12 +171,12 @@ def typeset_command(content: "ReportContent", output: str) -> None:
 @click.option("--leaderboard", type=click.Path(exists=True), help="Leaderboard, for documents and bytes of the splits.")
 @output_file(mark=page, required=True, help="HTML file.")
 def report_command(
-    content: "ReportContent",
     speeds: tuple[str, ...],
     prepared: tuple[str, ...],
     tokenizers: tuple[str, ...],
     leaderboard: str | None,
     output: str,
+    **places: Any,
 ) -> None:
     """Write one self-contained HTML file with every table and figure."""
     from dataclasses import replace
@@ -306,7 +193,7 @@ def report_command(
     findings = {corpus: lines for corpus, lines in manifests.items() if lines}
     box = read_own_text(tokenizers)
     content = replace(
-        content,
+        _content(**places),
         speeds=read_speeds(speeds),
         findings=findings,
         own_text=box,
@@ -324,6 +211,7 @@ def report_command(
 @click.option(
     "--counts", multiple=True, help="File CORPUS/SPLIT/SCHEME.parquet, for a corpus without documents; may be repeated."
 )
+@click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE; may be repeated.")
 @output_file("--table", help="CSV file of the scores, to write in addition.")
 @output_file(mark=keys("format", "experiment", "tokbench", "scores"), required=True, help="JSON file.")
 def leaderboard_command(
@@ -332,6 +220,7 @@ def leaderboard_command(
     tokenizers: tuple[str, ...],
     documents: tuple[str, ...],
     counts: tuple[str, ...],
+    models: tuple[str, ...],
     table: str | None,
     output: str,
 ) -> None:
@@ -342,7 +231,7 @@ def leaderboard_command(
     from tokbench.io.tables import write_csv
     from tokbench.report.leaderboard import as_table, leaderboard_of
 
-    board = leaderboard_of(name, statistics, tokenizers, documents, counts)
+    board = leaderboard_of(name, statistics, tokenizers, documents, counts, models)
     with atomic_file(output) as partial:
         partial.write_text(written({**current_job(), **board}), encoding="utf-8")
     if table is not None:

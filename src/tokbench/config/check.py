@@ -15,13 +15,12 @@ from tokbench.config.check_corpora import (
 )
 from tokbench.config.check_variants import variant_mistakes
 from tokbench.config.experiment import Experiment
-from tokbench.config.measures import RANKED
 from tokbench.config.sections import Size
-from tokbench.construction import constructions
 from tokbench.errors import TokbenchError, unknown_names
 from tokbench.evaluation.local_tasks import task_files
 from tokbench.evaluation.offline_tasks import examples_of
 from tokbench.io.paths import folder_mistakes, path_mistakes
+from tokbench.stage import stages
 
 
 def check(experiment: Experiment) -> list[str]:
@@ -39,8 +38,7 @@ def check(experiment: Experiment) -> list[str]:
         *_offline_tasks(experiment),
         *_runs(experiment),
         *_contradictions(experiment),
-        *_causal_effect(experiment),
-        *_statistics(experiment),
+        *_sections(experiment),
         *_report(experiment),
         *_released(experiment),
     ]
@@ -104,35 +102,6 @@ def _runs(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.sizes: '{variant}' is not built at {wrong[0]}; choose among {', '.join(map(str, sizes))}"
 
 
-def _causal_effect(experiment: Experiment) -> Iterator[str]:
-    """Yield variants whose vocabularies have no ranking, and sizes that the options do not fit."""
-    options = experiment.causal_effect
-    if options is None:
-        return
-    trained = list(dict.fromkeys(name for run in experiment.runs for name in run.variants))
-    if not trained:
-        yield "causal_effect: needs language models; add runs, or remove this key"
-    yield from unknown_names("causal_effect.variants", "variant of runs", options.variants or [], trained)
-    named = [name for name in options.variants_of(experiment.runs) if name in trained and name in experiment.variants]
-    for name in named:
-        method = experiment.built[name].construction.method if name in experiment.built else None
-        if method not in RANKED:
-            why = f"is built by '{method}', which does" if method else "is external and does"
-            yield (
-                f"causal_effect.variants: '{name}' {why} not rank its tokens; name variants of runs that are built by "
-                f"{', '.join(RANKED[:-1])} or {RANKED[-1]}"
-            )
-            continue
-        runs = [run for run in experiment.runs if name in run.variants]
-        for size in dict.fromkeys(size for run in runs for size in experiment.sizes_in(run, name)):
-            learned = int(size) - constructions[str(method)].alphabet
-            least = 2 * options.bandwidth if options.bandwidth else 16
-            if options.reach is not None and options.reach > learned:
-                yield f"causal_effect.reach: '{name}' at {size} has {learned} learned tokens; choose at most that"
-            elif min(options.reach_at(int(size)), learned) < least:
-                yield f"causal_effect: '{name}' at {size} has too few learned tokens; use a larger size"
-
-
 def _contradictions(experiment: Experiment) -> Iterator[str]:
     """Yield runs in which one language model would read two corpora, each once."""
     known: dict[tuple[str, str, Size], tuple[str, str]] = {}
@@ -151,16 +120,11 @@ def _contradictions(experiment: Experiment) -> Iterator[str]:
                 break
 
 
-def _statistics(experiment: Experiment) -> Iterator[str]:
-    pilot = experiment.statistics.pilot
-    if pilot is None:
-        return
-    if not (pilot / "bits_comparisons.parquet").is_file():
-        yield (
-            f"statistics.pilot: no bits_comparisons.parquet in '{pilot}'; name the folder statistics of an experiment "
-            "that trained language models, or leave the key out"
-        )
-    yield from path_mistakes("statistics.pilot", [pilot])
+def _sections(experiment: Experiment) -> Iterator[str]:
+    """Yield the mistakes in the sections of stages."""
+    for section in stages.sections():
+        if section.mistakes is not None and section.of(experiment) is not None:
+            yield from section.mistakes(experiment)
 
 
 def _report(experiment: Experiment) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Split
 from tokbench.corpus.parts import is_divisible
 from tokbench.corpus.read import mistakes_of_fields
 from tokbench.corpus.source_files import files_of
@@ -12,6 +11,7 @@ from tokbench.corpus.units import read_units
 from tokbench.errors import TokbenchError, unknown_names
 from tokbench.io.paths import path_mistakes
 from tokbench.resource import resource_files
+from tokbench.stage import stages
 
 
 def unit_mistakes(experiment: Experiment) -> Iterator[str]:
@@ -131,7 +131,7 @@ def resource_mistakes(experiment: Experiment) -> Iterator[str]:
 
 def split_mistakes(experiment: Experiment) -> Iterator[str]:
     """Yield each split that is read but has no text, once."""
-    readers: dict[tuple[str, Split], str] = {}
+    readers: dict[tuple[str, str], str] = {}
     for name in experiment.variants:
         corpus = experiment.corpus_of(name)
         if name in experiment.built:
@@ -153,22 +153,10 @@ def split_mistakes(experiment: Experiment) -> Iterator[str]:
     if words_of is not None:
         yield from unknown_names("metrics.vocabulary.words_of", "corpus", [words_of], experiment.corpora)
         readers.setdefault((words_of, "evaluation"), "metrics.vocabulary.words_of looks up words of")
-    if experiment.ngram_bits is not None:
-        for corpus in experiment.measured_corpora():
-            if corpus in experiment.corpora and experiment.corpora[corpus].counted:
-                yield f"ngram_bits: corpus '{corpus}' contains counts, but n-gram models need text; leave the key out"
-                break
-            readers.setdefault((corpus, experiment.ngram_bits.split), "n-gram models are trained on")
-    if experiment.document_metrics is not None:
-        if (baseline := experiment.document_metrics.baseline) is not None:
-            yield from unknown_names("document_metrics.baseline", "variant", [baseline], experiment.variants)
-        for corpus in experiment.measured_corpora():
-            if corpus in experiment.corpora and experiment.corpora[corpus].counted:
-                yield f"document_metrics: corpus '{corpus}' contains counts and no documents; leave the key out"
-                break
-    if experiment.robustness is not None:
-        for corpus in dict.fromkeys(map(experiment.corpus_of, experiment.variants)):
-            readers.setdefault((corpus, "evaluation"), "robustness perturbs")
+    for section in stages.sections():
+        if section.reads is not None and section.of(experiment) is not None:
+            for read, reader in section.reads(experiment):
+                readers.setdefault(read, reader)
     for (corpus, split), reader in readers.items():
         if corpus not in experiment.corpora:
             continue
@@ -176,5 +164,6 @@ def split_mistakes(experiment: Experiment) -> Iterator[str]:
             if split in ("byte_lm", "pretraining"):
                 yield f"corpora.{corpus}: contains counts and no text, which {reader}; name a corpus of text"
             continue
-        if not experiment.corpora[corpus].splits.get(split):
+        shares: dict[str, float | str] = dict(experiment.corpora[corpus].splits.items())
+        if not shares.get(split):
             yield f"corpora.{corpus}.splits: no share for '{split}', which {reader}; give it one"

@@ -3,21 +3,13 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from tokbench.config.measures import (
-    BoundsOptions,
-    CausalEffectOptions,
-    NgramBitsOptions,
-    RobustnessOptions,
-    StatisticsOptions,
-)
 from tokbench.config.sections import (
     AnyVariant,
     Corpus,
-    DocumentMetricsOptions,
     ExternalTokenizer,
     MetricsOptions,
     ModelRuns,
@@ -40,6 +32,7 @@ from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.models.translation.options import TranslationOptions
 from tokbench.options import Name, Options, Seed, VocabularySize
 from tokbench.segmentation import segmentations
+from tokbench.stage import stages
 from tokbench.tokenizer.folder import OWN
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
@@ -48,7 +41,7 @@ TranslationModel = Annotated[TranslationOptions, Preset("translation model", lam
 Suite = Annotated[SuiteOptions, Preset("suite", named_suites)]
 
 
-class Experiment(Options):
+class BaseExperiment(Options):
     """One configuration file: corpora, recipes of tokenizers and models, and their runs."""
 
     name: Name
@@ -75,17 +68,6 @@ class Experiment(Options):
     """Gold data on which every tokenizer is measured: the name of a type, or a mapping of options."""
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
     """Options of the intrinsic metrics."""
-    document_metrics: DocumentMetricsOptions | None = None
-    """Metrics of documents (numbers, operators, sequences and others) of every tokenizer, on the evaluation splits that
-    it is measured on; ``{}`` for their default options. Default: none are computed."""
-    bounds: BoundsOptions = Field(default_factory=BoundsOptions)
-    """Settings of the search for the lower bound used by the metric ``gap``."""
-    ngram_bits: NgramBitsOptions | None = None
-    """Token n-gram models of every tokenizer; their bits per byte compare tokenizers without a language model. Default:
-    none are trained."""
-    robustness: RobustnessOptions | None = None
-    """Perturbations of text (typos, case, spaces and others), and the changes of every tokenizer's segmentation.
-    Default: none."""
     models: dict[Name, Model] = Field(default_factory=dict)
     """Language models: a preset's name, or a mapping of options; with ``preset``, its other keys change the preset."""
     tasks: TaskOptions = Field(default_factory=TaskOptions)
@@ -95,15 +77,11 @@ class Experiment(Options):
     suite."""
     runs: list[ModelRuns] = Field(default_factory=list)
     """Language models to train and test."""
-    causal_effect: CausalEffectOptions | None = None
-    """Causal effect of a token on the probability of its characters, from the models of ``runs``. Default: none."""
     translation_models: dict[Name, TranslationModel] = Field(default_factory=dict)
     """Translation models: a preset's name, or a mapping of options; with ``preset``, its other keys change the
     preset."""
     translations: list[TranslationRuns] = Field(default_factory=list)
     """Translation models to train and test."""
-    statistics: StatisticsOptions = Field(default_factory=StatisticsOptions)
-    """Power analysis before the runs: a pilot experiment and the effect size to detect."""
     report: ReportOptions = Field(default_factory=ReportOptions)
     """Content of the report in addition to the tables."""
     released: Path | None = None
@@ -195,3 +173,16 @@ class Experiment(Options):
         if isinstance(chosen, str):
             chosen = {self.corpus_of(chosen): chosen}
         return {corpus: chosen.get(corpus, variant) for corpus, variant in first.items()}
+
+
+if TYPE_CHECKING:
+    Experiment = BaseExperiment
+else:
+    Experiment = create_model(
+        "Experiment",
+        __base__=BaseExperiment,
+        __doc__=BaseExperiment.__doc__,
+        __module__=__name__,
+        **{section.key: section.definition for section in stages.sections()},
+    )
+    """An experiment with the sections of all stages."""

@@ -17,8 +17,9 @@ from tokbench.corpus.duplicates import equal_files
 from tokbench.corpus.source_files import left_out
 from tokbench.corpus.sources import FileSource
 from tokbench.errors import TokbenchError, listed
+from tokbench.io.json import read_result
 from tokbench.io.yaml import parse_words, read_yaml
-from tokbench.options import explain
+from tokbench.options import explain, validated
 from tokbench.tokenizer.libraries.python import SOURCE, source_of
 
 SECTIONS = ("corpora", "parallel_corpora", "resources", "suites", "variants")
@@ -211,3 +212,29 @@ def files_with_equal_content(experiment: Experiment) -> list[str]:
     """Return one line for each set of files of a corpus that have equal content."""
     sources = {name: corpus.source for name, corpus in experiment.corpora.items()}
     return [f"corpora.{name}.source.path: {line}" for name, source in sources.items() for line in equal_files(source)]
+
+
+def read_settings(path: Path | str, *keys: str) -> dict[str, Any]:
+    """Read what the workflow wrote of an experiment for one of its last stages.
+
+    Args:
+        path: the file ``experiment/STAGE.json`` in the folder of an experiment.
+        keys: keys that the stage needs.
+
+    Raises:
+        TokbenchError: the file is missing or damaged, or it is not of this stage.
+    """
+    settings = read_result(path, "run the workflow again")
+    if lacking := [key for key in keys if key not in settings]:
+        raise TokbenchError(f"{path}: no key {', '.join(lacking)}; name the file of this stage, experiment/STAGE.json")
+    return settings
+
+
+def read_experiment_file(path: Path | str) -> tuple[Experiment, dict[str, Any]]:
+    """Return the experiment, and its configuration as written, that the workflow wrote for the report.
+
+    Raises:
+        TokbenchError: the file is missing, damaged, or does not fit this version.
+    """
+    configuration = read_settings(path, "configuration")["configuration"]
+    return validated(configuration, Experiment, str(path)), configuration

@@ -1,7 +1,7 @@
 """Sections of an experiment, each a typed model with documented keys.
 
-They cover corpora, variants (built and external), runs, translations and the report. Sections of measures are in
-:mod:`tokbench.config.measures`.
+They cover corpora, variants (built and external), runs, translations and the report. Sections of one stage are in its
+module, see :mod:`tokbench.stage`.
 """
 
 import functools

@@ -5,6 +5,7 @@ Contributions by word allow intervals over words.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -37,6 +38,11 @@ COPIES = 24
 """Bytes of memory per byte of a resource's decompressed files. Measured: 17 for segmentations, 14 for decisions."""
 COLUMNS = ("word", "words", "right", "wrong", "missed")
 ByWord = dict[str, list[int]]
+BY_WORD: dict[Gold, str] = {
+    "segmentations": f"{__name__}:boundaries_by_word",
+    "lexical_decisions": f"{__name__}:nothing_by_word",
+}
+"""Functions that count boundaries by word, by kind of gold data; fingerprints name the chosen one."""
 
 
 def room(kind: str, options: ResourceOptions) -> int:
@@ -112,8 +118,8 @@ def boundaries_by_word(words: Words) -> ByWord:
     return alignment_by_word(words, scored_boundaries(words))
 
 
-def nothing_by_word() -> ByWord:
-    """Return boundary counts without any word."""
+def nothing_by_word(words: Words) -> ByWord:
+    """Return boundary counts without any word, for gold data without morphemes."""
     return {name: [] for name in COLUMNS}
 
 
@@ -160,4 +166,4 @@ def measure_resource(
     else:
         words = words_of(tokenizer, gold)
         rows = measure_cut_words(words, of, families=families)
-    return ResourceMeasures(rows, boundaries_by_word(words) if of == "segmentations" else nothing_by_word())
+    return ResourceMeasures(rows, resolve_name(BY_WORD[of])(words))

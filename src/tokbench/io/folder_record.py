@@ -1,8 +1,8 @@
 """Record of an output folder: its kind, its files and their checksums, so that foreign files are never replaced.
 
 ``.tokbench.json`` in the folder contains ``kind``, the sorted relative paths ``files``, optional checksums of files,
-``sha256``, and for a result of the workflow the :mod:`record of its job <tokbench.io.job_record>`, ``job``. It contains
-no time or place, so equal outputs of equal jobs have equal records.
+``sha256``, and for a result of the workflow the :mod:`record of its job <tokbench.io.job_record>`, ``job``, and the
+time at which it was finished, ``date``, so that a copy without dates is not newer than what was made from it.
 
 The checksums cover files whose format has none. A flipped bit in a model's weights or a table would otherwise go
 unnoticed. The record lists the checksums of weights, tables, and questions with their tasks. Other outputs contain
@@ -14,12 +14,13 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from tokbench.errors import TokbenchError
-from tokbench.io.job_record import FOLDER_RECORD, current_job
+from tokbench.io.job_record import DATE, FOLDER_RECORD, KEY, current_job
 
 SUMMED = (".jsonl", ".mds", ".npy", ".parquet", ".pt", ".safetensors", ".yaml", "counts.json")
 """Endings of the files whose checksums are in the record."""
@@ -82,6 +83,8 @@ def write_record(folder: Path, kind: Kind, older: Path | None = None) -> None:
     there, files, sums = (older and _read(older)) or Record(kind, [], {})
     new = list(_files(folder))
     record: dict[str, Any] = {**current_job(), "kind": there, "files": sorted({*files, *new})}
+    if KEY in record:
+        record[DATE] = time.time_ns()
     if there not in SUMMED_ELSEWHERE and (known := sums | sums_of(folder, new)):
         record["sha256"] = dict(sorted(known.items()))
     (folder / FOLDER_RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -22,6 +22,8 @@ VARIABLE = "TOKBENCH_JOB"
 KEY = "job"
 METADATA = "tokbench.job"
 """Key in the metadata of a Parquet file."""
+DATE = "date"
+"""Key in the record of a folder that a job of the workflow made: the time at which it was finished, in ns."""
 FOLDER_RECORD = ".tokbench.json"
 """File in an output folder that contains the record, see :mod:`tokbench.io.folder_record`."""
 COMMENTS = {".html": "<!-- tokbench job {} -->", ".bib": "% tokbench job {}"}
@@ -89,6 +91,15 @@ def read_job(path: Path) -> Mapping[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def date_of_folder(folder: Path) -> int | None:
+    """Return the time at which a job of the workflow finished a folder, in ns since 1970; None if it is not known."""
+    try:
+        date = json.loads((folder / FOLDER_RECORD).read_text(encoding="utf-8")).get(DATE)
+    except (OSError, ValueError, AttributeError):
+        return None
+    return date if isinstance(date, int) else None
 
 
 def _read(path: Path) -> Any:

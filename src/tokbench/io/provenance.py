@@ -18,7 +18,7 @@ PACKAGES = ("tokbench", "numpy", "polars", "torch", "transformers", "tokenizers"
 def provenance() -> dict[str, Any]:
     """Return package versions, source revision and hardware, without names of users or hosts."""
     return {
-        "versions": {package: found for package in PACKAGES if (found := _version(package))},
+        "versions": versions_of(PACKAGES),
         "revision": _revision(),
         "hardware": {
             "processor": platform.machine(),
@@ -28,6 +28,11 @@ def provenance() -> dict[str, Any]:
             "python": platform.python_version(),
         },
     }
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of the packages that are installed."""
+    return {package: found for package in packages if (found := _version(package))}
 
 
 def _version(package: str) -> str | None:

@@ -13,16 +13,11 @@ from tokbench.references import made
 from tokbench.registry import Method
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
+from tokbench.stage import stages
 
 EMBEDDED = ("cpython_documentation",)
 """Source of the embedded corpus. The text of a user's files has none; a data set of the hub gets a generated entry."""
-BOUNDS = ("tempus2026",)
-NGRAM_MODELS = ("chen1999",)
-CAUSAL_EFFECT = ("lesci2025",)
 BYTE_NGRAMS = ("witten1991",)
-LANGUAGE_MODELS = ("llm_foundry", "lm_evaluation_harness")
-TRANSLATIONS = ("koehn2004", "papineni2002", "popovic2015", "post2018")
-"""Publications of the scores and tests of translations."""
 
 
 def cited(experiment: Experiment) -> list[str]:
@@ -50,8 +45,6 @@ def _cited(experiment: Experiment) -> Iterator[str]:
         yield from _of(segmentations[cut])
         if variant.byte_lm is not None and experiment.byte_lms[variant.byte_lm].kind == "ngram":
             yield from BYTE_NGRAMS
-    if experiment.built:
-        yield from BOUNDS
     seen: list[Sight] = ["text", "languages"]
     for resource in experiment.resources.values():
         kind = resource_types[resource.type]
@@ -59,15 +52,11 @@ def _cited(experiment: Experiment) -> Iterator[str]:
         seen.append(kind.gold)
     if experiment.runs:
         seen.append("embeddings")
-        yield from LANGUAGE_MODELS
     for family in families_of(*dict.fromkeys(seen)):
         yield from _of(family)
-    if experiment.causal_effect is not None:
-        yield from CAUSAL_EFFECT
-    if experiment.ngram_bits is not None:
-        yield from NGRAM_MODELS
-    if experiment.translations:
-        yield from TRANSLATIONS
+    for stage in stages:
+        if any(result.files(experiment) for result in stage.results):
+            yield from stage.cites
 
 
 def _of(method: Method) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ def leaderboard(
     name: str,
     scores: pl.DataFrame,
     tokenizers: Iterable[Path],
+    models: Iterable[Path],
     corpora: Mapping[str, SplitContents],
     made: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -38,6 +39,7 @@ def leaderboard(
         name: name of the experiment.
         scores: table of the scoreboard.
         tokenizers: folders of the tokenizers.
+        models: folders ``MODEL/VARIANT/SIZE`` of the language models.
         corpora: contents of the splits, by ``CORPUS/SPLIT``.
         made: provenance, see :func:`tokbench.io.provenance.provenance`.
 
@@ -55,6 +57,7 @@ def leaderboard(
             for key, found in sorted(corpora.items())
         ],
         "tokenizers": sorted(map(_tokenizer, tokenizers), key=lambda one: (one["variant"], str(one["size"]))),
+        "models": sorted(map(_model, models), key=lambda model: (model["model"], model["variant"], model["size"])),
         "scores": scores.to_dicts(),
     }
 
@@ -102,7 +105,12 @@ def answer(folder: Path | str) -> str:
 
 
 def leaderboard_of(
-    name: str, statistics: Path | str, tokenizers: Iterable[str], documents: Iterable[str], counts: Iterable[str]
+    name: str,
+    statistics: Path | str,
+    tokenizers: Iterable[str],
+    documents: Iterable[str],
+    counts: Iterable[str],
+    models: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Build the leaderboard of an experiment from its files.
 
@@ -112,6 +120,7 @@ def leaderboard_of(
         tokenizers: folders of its tokenizers.
         documents: folders of its corpora.
         counts: files ``CORPUS/SPLIT/SCHEME.parquet`` of corpora without documents.
+        models: folders ``MODEL/VARIANT/SIZE`` of its language models. Default: none.
 
     Raises:
         TokbenchError: a file is missing or damaged.
@@ -123,7 +132,7 @@ def leaderboard_of(
         corpora |= splits_of(Path(folder))
     for file in counts:
         corpora |= counts_of(Path(file))
-    return leaderboard(name, scores, map(Path, tokenizers), corpora, provenance())
+    return leaderboard(name, scores, map(Path, tokenizers), map(Path, models), corpora, provenance())
 
 
 def as_table(board: Mapping[str, Any], declared: TidyTable = SCOREBOARD) -> pl.DataFrame:
@@ -157,4 +166,17 @@ def _tokenizer(folder: Path) -> dict[str, Any]:
         "pretokenization": settings.get("pretokenization"),
         "construction": (origin.get("construction") or {}).get("method"),
         "segmentation": (settings.get("segmentation") or {}).get("method"),
+        "versions": _versions(folder),
     }
+
+
+def _model(folder: Path) -> dict[str, Any]:
+    """Return the entry of a language model."""
+    return {**dict(zip(("model", "variant", "size"), folder.parts[-3:], strict=True)), "versions": _versions(folder)}
+
+
+def _versions(folder: Path) -> dict[str, str]:
+    """Return the versions of the packages that made a result; empty if its folder has no manifest."""
+    manifest = folder / "manifest.json"
+    versions: dict[str, str] = read_json(manifest, AGAIN, lenient=True)["versions"] if manifest.is_file() else {}
+    return versions

@@ -288,7 +288,7 @@ ACCURACY = TidyTable(
         Column("straddling", pl.Int64, "choices whose first token straddles the end of the context", "choices"),
     ),
     maker=accuracy_table,
-    takes=("downstream",),
+    takes=("files.downstream",),
     keys=("variant", "size", "model", "suite", "task"),
     command="tabulate",
     prints=(

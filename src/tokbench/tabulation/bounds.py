@@ -69,7 +69,7 @@ BOUNDS = TidyTable(
         REASON,
     ),
     maker=bounds_table,
-    takes=("bound_files",),
+    takes=("files.bound",),
     keys=("corpus", "language", "pretokenization", "size"),
     command="tabulate",
     prints=(

@@ -85,7 +85,7 @@ TOKENS_BY_DOCUMENT = TidyTable(
     "a document of the evaluation split under a tokenizer; a group of neighbours if there are more than 1,000",
     TOKENS,
     maker=tokens_by_document_table,
-    takes=("token_files",),
+    takes=("files.tokens",),
     keys=("variant", "size", "corpus", "document"),
     command="tabulate",
 )
@@ -109,7 +109,7 @@ ALIGNMENT_BY_WORD = TidyTable(
     "neighbours if there are more than 1,000 words",
     BOUNDARIES,
     maker=alignment_by_word_table,
-    takes=("word_files",),
+    takes=("files.words",),
     keys=("variant", "size", "corpus", "word"),
     command="tabulate",
 )
@@ -161,7 +161,7 @@ LEAKAGE = TidyTable(
         REASON,
     ),
     maker=leakage_table,
-    takes=("leakage_files",),
+    takes=("files.leakage",),
     keys=("corpus", "other_corpus", "split"),
     command="tabulate",
     prints=(

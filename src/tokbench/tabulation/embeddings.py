@@ -204,7 +204,7 @@ TRANSLATION_EMBEDDING_NORMS = TidyTable(
     "a class of probability and norm with at least one token, of a side of a translation model",
     (*OF, TOKENIZERS, *CLASSES),
     maker=translation_embedding_norms,
-    takes=("translation_embeddings_folders", "own_sizes"),
+    takes=("files.translation_embeddings", "own_sizes"),
     command="tabulate",
     prints=(
         Print(
@@ -234,7 +234,7 @@ TRANSLATION_EMBEDDINGS = TidyTable(
         REASON,
     ),
     maker=translation_embeddings,
-    takes=("translation_embeddings_folders", "own_sizes"),
+    takes=("files.translation_embeddings", "own_sizes"),
     command="tabulate",
     prints=(
         Print(

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from tokbench.io.identity import Maker, Role, makers_in, model_digest, require_same
 from tokbench.io.json import read_result
+from tokbench.tabulation.gathered import Gathered
 from tokbench.tabulation.reading import AGAIN, require_key, run_of, size_of
-
-if TYPE_CHECKING:
-    from tokbench.tabulation.results import Gathered
 
 TOKENIZERS = ("tokenizer", "source_tokenizer", "target_tokenizer")
 """Roles that every result with a tokenizer of that side names."""
@@ -17,7 +15,7 @@ Subjects = dict[Role, tuple[Any, ...]]
 """By role, the subject that has one maker in all results: a tokenizer, a model with its tokenizers, or a text."""
 
 
-def check_makers(gathered: "Gathered") -> None:
+def check_makers(gathered: Gathered) -> None:
     """Check that results are of the tokenizers, models and texts that they are tabulated with.
 
     Results of a tokenizer or a model whose folder is not given are compared with each other, as are those of a text.
@@ -29,7 +27,7 @@ def check_makers(gathered: "Gathered") -> None:
     known: dict[tuple[Any, ...], Maker] = {}
     for key, (folder, tokenizer) in gathered.loaded.items():
         known["tokenizer", *key] = Maker(tokenizer.digest, folder)
-    for model in map(Path, gathered.models):
+    for model in map(Path, gathered.named("model")):
         known["model", *run_of(model, gathered.own_sizes)] = Maker(model_digest(model), model)
     for path, content, subjects in _results(gathered):
         makers = makers_in(content)
@@ -39,12 +37,12 @@ def check_makers(gathered: "Gathered") -> None:
                 require_same(path, makers, role, maker, AGAIN)
 
 
-def _results(gathered: "Gathered") -> Iterator[tuple[Path | str, Mapping[str, Any], Subjects]]:
+def _results(gathered: Gathered) -> Iterator[tuple[Path | str, Mapping[str, Any], Subjects]]:
     """Yield each result with its subjects. They are read one at a time, as all may not fit into memory."""
     own_sizes = gathered.own_sizes
-    of_tokenizers = (*gathered.measurements, *gathered.token_files, *gathered.word_files, *gathered.ngram_files)
-    of_models = (*gathered.downstream, *gathered.token_score_files)
-    for path in (*of_tokenizers, *gathered.robustness_files, *of_models, *gathered.along):
+    of_models = gathered.named("downstream", "token_scores")
+    of_tokenizers = [*gathered.measurements, *gathered.named("tokens", "words", "ngram_bits", "robustness")]
+    for path in (*of_tokenizers, *of_models, *gathered.named("convergence")):
         content = read_result(path, AGAIN, lenient=True)
         variant, corpus = require_key(content, "variant", path), content.get("corpus", "")
         key = variant, size_of(path, require_key(content, "size", path), variant, own_sizes)
@@ -53,17 +51,17 @@ def _results(gathered: "Gathered") -> Iterator[tuple[Path | str, Mapping[str, An
         if path in of_models:
             subjects["model"] = "model", require_key(content, "model", path), *key
         yield path, content, subjects
-    for folder in map(Path, gathered.embeddings):
+    for folder in map(Path, gathered.named("embeddings")):
         file = folder / "measurements.json"
         yield file, read_result(file, AGAIN, lenient=True), {"model": ("model", *run_of(folder, own_sizes))}
-    for file in map(Path, gathered.bound_files):
+    for file in map(Path, gathered.named("bound")):
         yield file, read_result(file, AGAIN), {"text": ("text", file.parts[-3])}
-    for path in gathered.scored_translations:
+    for path in gathered.named("translation"):
         content = read_result(path, AGAIN)
         size, *of = (require_key(content, name, path) for name in ("size", "source_variant", "target_variant"))
         test = (require_key(content, name, path) for name in ("parallel", "test", "source_language", "target_language"))
         yield path, content, {**_sides(of, size, own_sizes), "text": ("translated", *test)}
-    for folder in map(Path, gathered.translation_embeddings_folders):
+    for folder in map(Path, gathered.named("translation_embeddings")):
         file, (*of, size) = folder / "measurements.json", folder.parts[-3:]
         yield file, read_result(file, AGAIN), _sides(of, size, own_sizes)
 

@@ -108,7 +108,7 @@ NGRAM_BITS = TidyTable(
         LOST,
     ),
     maker=ngram_bits_table,
-    takes=("ngram_files",),
+    takes=("files.ngram_bits",),
     keys=("variant", "size", "corpus", "language", "order", "training_bytes"),
     command="tabulate",
     prints=(
@@ -151,7 +151,7 @@ NGRAM_DOCUMENTS = TidyTable(
         LOST,
     ),
     maker=ngram_documents_table,
-    takes=("ngram_files",),
+    takes=("files.ngram_bits",),
     keys=("variant", "size", "corpus", "order", "training_bytes", "document"),
     command="tabulate",
 )

@@ -42,7 +42,7 @@ ROBUSTNESS_DOCUMENTS = TidyTable(
     "a document with an edit under a kind of perturbation and a tokenizer",
     PERTURBED,
     maker=robustness_documents_table,
-    takes=("robustness_files",),
+    takes=("files.robustness",),
     keys=("variant", "size", "corpus", "kind", "document"),
     command="tabulate",
 )

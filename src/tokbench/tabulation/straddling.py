@@ -65,7 +65,7 @@ COVERINGS = TidyTable(
         ),
     ),
     maker=coverings_table,
-    takes=("downstream",),
+    takes=("files.downstream",),
     keys=("variant", "size", "model", "suite", "task"),
     command="tabulate",
     prints=(
@@ -152,7 +152,7 @@ ONE_SEGMENTATION = TidyTable(
         Column("bytes", pl.Int64, "bytes used of these documents", "bytes", "bytes"),
     ),
     maker=one_segmentation_table,
-    takes=("downstream",),
+    takes=("files.downstream",),
     command="tabulate",
     prints=(
         Print(
@@ -189,7 +189,7 @@ SUMMED_BITS = TidyTable(
         Column("bytes", pl.Int64, "bytes used of these documents", "bytes", "bytes"),
     ),
     maker=summed_bits_table,
-    takes=("downstream",),
+    takes=("files.downstream",),
     command="tabulate",
     prints=(
         Print(

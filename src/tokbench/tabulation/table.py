@@ -44,6 +44,8 @@ Section = Literal[
 FOLDERS: dict[TableCommand, str] = {"tabulate": "tables", "analyse": "statistics", "cut_examples": "examples"}
 """Folder of each command's tables, within the experiment's folder."""
 
+FILES = "files."
+"""Beginning of an argument of a maker that is the files of a result."""
 SHARE, DIFFERENCE, EXCESS = "share", "difference of shares", "ratio less 1"
 PROBABILITY, MEASURE = "probability", "that of the measure"
 """Units that determine how a real number prints. A share lies between 0 and 1. Shares, their differences, and ratios
@@ -128,7 +130,8 @@ class TidyTable:
         rows: meaning of one row, in a phrase.
         columns: columns in order.
         maker: function that returns the frame.
-        takes: arguments of the maker: names of the command's inputs or of other tables of the command.
+        takes: arguments of the maker: names of the command's inputs or of other tables of the command, or
+            ``files.NAME``, the files of a result of a stage.
         command: command that makes it (default: analyse).
         prints: forms in the report (default: none, only Parquet and CSV).
         of_models: True if it depends on trained language models (default: False).
@@ -287,6 +290,8 @@ def make_tables(declared: Sequence[TidyTable], material: object) -> Tables:
     def taken(name: str, by: tuple[str, ...]) -> Any:
         if name in by:
             raise TokbenchError(f"table {name} depends on itself through {', '.join(by)}")
+        if name.startswith(FILES):
+            return material.files.get(name.removeprefix(FILES), ())  # type: ignore[attr-defined]
         if name not in by_name:
             known = [attribute for attribute in dir(material) if not attribute.startswith("_")]
             if name not in known:

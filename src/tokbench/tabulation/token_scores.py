@@ -41,7 +41,7 @@ SCORED_TOKENS = TidyTable(
     "a token near the end of a vocabulary, under a language model of an experiment with `causal_effect`",
     TOKEN_SCORES,
     maker=token_scores_table,
-    takes=("token_score_files",),
+    takes=("files.token_scores",),
     keys=("variant", "size", "model", "corpus", "rank"),
     command="tabulate",
     of_models=True,

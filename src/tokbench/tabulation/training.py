@@ -53,7 +53,7 @@ CURVES = TidyTable(
         Column("loss", pl.Float64, "mean training loss of the batch", "nats per token"),
     ),
     maker=curve_table,
-    takes=("models", "own_sizes"),
+    takes=("files.model", "own_sizes"),
     command="tabulate",
     prints=(
         Print(
@@ -115,7 +115,7 @@ TRAINED_ON = TidyTable(
     "a model with a tokenizer, trained by Tokbench",
     TRAINED_ON_COLUMNS,
     maker=trained_on_table,
-    takes=("models", "own_sizes"),
+    takes=("files.model", "own_sizes"),
     keys=("variant", "size", "model"),
     command="tabulate",
     prints=(
@@ -198,7 +198,7 @@ CONVERGENCE = TidyTable(
     "a checkpoint of a model with a tokenizer, or the final model, on a suite",
     CONVERGENCE_COLUMNS,
     maker=convergence_table,
-    takes=("along", "downstream", "models", "own_sizes"),
+    takes=("files.convergence", "files.downstream", "files.model", "own_sizes"),
     keys=("variant", "size", "model", "suite", "share"),
     command="tabulate",
     prints=(
@@ -284,7 +284,7 @@ BITS_PER_BYTE = TidyTable(
         REASON,
     ),
     maker=bits_per_byte_table,
-    takes=("downstream",),
+    takes=("files.downstream",),
     keys=("variant", "size", "model", "suite"),
     command="tabulate",
     prints=(

@@ -101,7 +101,7 @@ TRANSLATION_SCORES = TidyTable(
         Column("n", pl.Int64, "sentences of the test", "sentences"),
     ),
     maker=score_table,
-    takes=("scored_translations", "own_sizes"),
+    takes=("files.translation", "own_sizes"),
     command="tabulate",
     prints=(
         Print(
@@ -122,7 +122,7 @@ TRANSLATION_SENTENCES = TidyTable(
     "a sentence translated by a model, by a metric",
     SENTENCES,
     maker=sentence_table,
-    takes=("scored_translations", "own_sizes"),
+    takes=("files.translation", "own_sizes"),
     command="tabulate",
     of_models=True,
 )  # fmt: skip
@@ -136,7 +136,7 @@ PARALLEL_CORPORA = TidyTable(
         Column("n", pl.Int64, "number of such pairs", "pairs"),
     ),
     maker=cleaning_table,
-    takes=("parallel_folders",),
+    takes=("files.parallel",),
     command="tabulate",
     prints=(
         Print(

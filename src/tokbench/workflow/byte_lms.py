@@ -19,11 +19,11 @@ from tokbench.models.memory import (
     ngram_memory,
     on_processor,
 )
+from tokbench.options import canonical
 from tokbench.pretokenization import pretokenization_of
 from tokbench.workflow.corpora import shard_names
-from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import MAX_RUNTIME, OVERHEAD, estimated_runtime, memory_on_attempt, runtime_on_attempt
-from tokbench.workflow.shell import canonical, canonical_setting
+from tokbench.workflow.shell import canonical_setting
 
 MEMORY = 4000
 """Minimum MB that training and scoring request, which leaves room for documents."""
@@ -105,43 +105,8 @@ class ByteLms:
         options = self._options(wildcards)
         return 1 if isinstance(options, ByteNgramOptions) else options.cpu_threads
 
-    def training_code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the code that trains a model of this kind."""
-        return self._fingerprint(
-            wildcards, "tokbench.models.byte_lm.ngram:train", "tokbench.models.byte_lm.train:train"
-        )
-
-    def code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the code that scores with a model of this kind."""
-        options = self._options(wildcards)
-        joined = not isinstance(options, ByteNgramOptions) and options.score_context == "dataset"
-        neural = "tokbench.models.byte_lm.score:score_dataset" if joined else "tokbench.models.byte_lm.score:score"
-        return self._fingerprint(wildcards, "tokbench.models.byte_lm.ngram:score", neural)
-
-    def _fingerprint(self, wildcards: Any, counted: str, neural: str) -> str:
-        kind = counted if isinstance(self._options(wildcards), ByteNgramOptions) else neural
-        return fingerprint("tokbench.corpus.documents:read_documents", kind)
-
     def _options(self, wildcards: Any) -> AnyByteLm:
         return self.experiment.byte_lms[wildcards.byte_lm]
-
-    def drawing_code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the code that draws the bytes of sentences."""
-        return fingerprint(
-            "tokbench.models.byte_sentences:score_sentences",
-            "tokbench.report.figures.signals:read_threshold",
-            "tokbench.report.figures.signals:byte_signals",
-            "tokbench.report.figures.signals:write_signals",
-            "tokbench.pretokenization:pretokenization_of",
-        )
-
-    @property
-    def drawn(self) -> list[tuple[str, str]]:
-        """Corpus and name of the models whose scores of sentences are drawn; empty if no sentence is configured."""
-        if not self.experiment.report.byte_signals:
-            return []
-        built = self.experiment.built.items()
-        return list(dict.fromkeys((self.experiment.corpus_of(name), one.byte_lm) for name, one in built if one.byte_lm))
 
     def shards(self, wildcards: Any) -> list[str]:
         """Return the names of the scored shards."""

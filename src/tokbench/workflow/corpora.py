@@ -1,6 +1,7 @@
 """Parameters and inputs of the rules for corpora and for the counting of pre-tokens."""
 
 import hashlib
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,16 +9,15 @@ from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import LONGEST_DOCUMENT
-from tokbench.corpus.formats import corpus_formats
-from tokbench.corpus.parallel import FetchedPairs, RecordPairs
+from tokbench.corpus.parallel import FetchedPairs
 from tokbench.corpus.parts import SourcePart, groups_of, parts_of
-from tokbench.corpus.source_files import files_of
-from tokbench.corpus.sources import FileSource, HubSource, ParallelSource, Source, type_of
+from tokbench.corpus.source_files import files_of, tagged_files
+from tokbench.corpus.sources import FileSource, HubSource, ParallelSource, Source
 from tokbench.io.encodings import UTF_8
+from tokbench.options import canonical
 from tokbench.pretokenization import Pretokenization as Scheme
 from tokbench.pretokenization import pretokenization_of
-from tokbench.workflow.fingerprint import fingerprint
-from tokbench.workflow.shell import canonical, canonical_setting
+from tokbench.workflow.shell import canonical_setting
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,18 @@ class Corpora:
         if recipe["parts"] == 1:
             del recipe["parts"]
         return canonical({**recipe, "seed": self.experiment.seed})
+
+    def settings(self, wildcards: Any) -> str:
+        """Return the recipe with the tags of files in place of their paths, so that files may be moved."""
+        recipe = json.loads(self.recipe(wildcards))
+        source = self.experiment.corpora[wildcards.corpus].source
+        if isinstance(source, FileSource) and "path" in recipe["source"]:
+            recipe["source"]["path"] = [tag for tag, _ in tagged_files(source)]
+        return canonical(recipe)
+
+    def parallel_settings(self, wildcards: Any) -> str:
+        """Return the recipe of a parallel corpus without the paths of its files."""
+        return canonical(_without_paths(json.loads(self.parallel_recipe(wildcards))))
 
     def parallel_recipe(self, wildcards: Any) -> str:
         """Return languages, files, splits, rules and seed of a parallel corpus."""
@@ -141,56 +153,6 @@ class Corpora:
         """Return splits, shards and their groups."""
         return canonical({**self._sharing(wildcards), "source": "embedded"})
 
-    def code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the code that prepares a corpus.
-
-        For a corpus in parts it covers all steps, since most intermediate files are temporary.
-        """
-        if not self._in_parts(wildcards):
-            return fingerprint("tokbench.corpus.prepare:prepare", *self._format(wildcards))
-        return fingerprint(
-            *self._format(wildcards),
-            "tokbench.corpus.limits:without_limits",
-            "tokbench.corpus.parts:groups_of",
-            "tokbench.corpus.read:read_source",
-            "tokbench.corpus.parts:write_sizes",
-            "tokbench.corpus.shuffle:assign_documents",
-            "tokbench.corpus.partitions:partition_part",
-            "tokbench.corpus.partitions:write_partitions",
-            "tokbench.corpus.prepare:link_shards",
-        )
-
-    def sizes_code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the code that reads the sizes of a part's documents."""
-        return fingerprint(
-            *self._format(wildcards),
-            "tokbench.corpus.limits:without_limits",
-            "tokbench.corpus.read:read_source",
-            "tokbench.corpus.parts:write_sizes",
-        )
-
-    def deal_code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the code that sorts the documents of a part by shard."""
-        return fingerprint(
-            *self._format(wildcards),
-            "tokbench.corpus.limits:without_limits",
-            "tokbench.corpus.parts:groups_of",
-            "tokbench.corpus.read:read_source",
-            "tokbench.corpus.partitions:partition_part",
-        )
-
-    def parallel_code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the code that prepares a parallel corpus."""
-        sources = self.experiment.parallel_corpora[wildcards.parallel].sources().values()
-        types = sorted({type_of(source) for source in sources if isinstance(source, RecordPairs)})
-        modules = [corpus_formats[name].module for name in types]
-        return fingerprint("tokbench.corpus.parallel_prepare:prepare_parallel", *modules)
-
-    def _format(self, wildcards: Any) -> list[str]:
-        """Return the module of the format of a corpus's files; empty if it has none."""
-        read_by = corpus_formats.find(type_of(self.experiment.corpora[wildcards.corpus].source))
-        return [read_by.module] if read_by else []
-
     def shards(self, wildcards: Any) -> list[str]:
         """Return the names of the shards of each split."""
         return shard_names(self.experiment, wildcards.corpus)
@@ -244,6 +206,19 @@ class Corpora:
         return self._found[name]
 
 
+def _without_paths(value: Any) -> Any:
+    """Return JSON in which every text below a key ``path`` is empty; content and number of files remain."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _blank(inner) if key == "path" else _without_paths(inner) for key, inner in value.items()}
+
+
+def _blank(path: Any) -> Any:
+    if isinstance(path, dict):
+        return {key: _blank(inner) for key, inner in path.items()}
+    return [_blank(inner) for inner in path] if isinstance(path, list) else ""
+
+
 def shard_names(experiment: Experiment, corpus: str) -> list[str]:
     """Return the names of the shards of each split of a corpus."""
     return _names(experiment.corpora[corpus].shards)
@@ -275,15 +250,6 @@ class CountingTargets:
     """The counting of pre-tokens in one experiment's corpora."""
 
     experiment: Experiment
-
-    def code(self, wildcards: Any) -> str:
-        """Return the fingerprint of counting, merging and the pre-tokenization; the counts of shards are temporary."""
-        return fingerprint(
-            "tokbench.corpus.text_files:read_files",
-            "tokbench.pretokens.external_count:count_external",
-            "tokbench.pretokens.external_count:merge_external",
-            *self._scheme(wildcards).modules,
-        )
 
     def setting(self, wildcards: Any) -> str:
         """Return the pre-tokenization with its options, for its name in paths."""

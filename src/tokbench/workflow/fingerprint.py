@@ -14,6 +14,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from copy import copy
 from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
@@ -34,9 +35,13 @@ PLUMBING = (
     "tokbench.models.sampler",
     "tokbench.options",
     "tokbench.runtime",
+    "tokbench.stage",
     "tokbench.workflow",
 )
 """Packages and modules that cannot change a result."""
+COMMANDS = "tokbench.commands."
+"""Beginning of the modules of commands. A stage may be the function of a command; then what its module defines counts,
+without declarations of commands."""
 GATHERING = "tables_of"
 """Function that imports all modules with tables of some commands, see :mod:`tokbench.tabulation.table`."""
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
@@ -155,9 +160,10 @@ def code_behind(*names: str) -> dict[str, str]:
     behind: dict[str, str] = {}
     seen: set[Name] = set()
     pending = [_named(name) for name in names]
+    commands = {name.module for name in pending if name.module.startswith(COMMANDS)}
     while pending:
         one = pending.pop()
-        if one in seen or is_plumbing(one.module):
+        if one in seen or (is_plumbing(one.module) and (one.module not in commands or one.name == EFFECTS)):
             continue
         seen.add(one)
         code, used = _read(*one)
@@ -194,7 +200,7 @@ def _read(module: str, name: str) -> tuple[str, list[Name]]:
         if name == EFFECTS:
             return "", _packages(module)
         return "", _followed(module, source.imports[name], "") if name in source.imports else [Name(module, ALL)]
-    uses = Uses(source.definitions[name])
+    uses = Uses(_undecorated(source.definitions[name]) if module.startswith(COMMANDS) else source.definitions[name])
     bound = source.imports | _bindings(uses.imports, module)
     used, foreign = {Name(module, EFFECTS), *_packages(module)}, []
     for word, attribute in uses.names:
@@ -212,6 +218,15 @@ def _read(module: str, name: str) -> tuple[str, list[Name]]:
     data = _data(uses.texts, path.parent) if path else b""
     code = hashlib.sha256(" ".join((*uses.code, *sorted(foreign))).encode() + data)
     return code.hexdigest(), sorted(used - {Name(module, name)})
+
+
+def _undecorated(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements of a command without its declaration, whose options and help change no result."""
+    plain = [copy(statement) for statement in statements]
+    for statement in plain:
+        if isinstance(statement, ast.FunctionDef):
+            statement.decorator_list = []
+    return plain
 
 
 def _read_file(module: str) -> tuple[str, list[Name]]:

@@ -41,9 +41,26 @@ def leave_plan(workflow: Any, folder: str, log: Sequence[str]) -> None:
         slurm=earlier,
     )
     jobs = [_job(workflow.dag, job) for job in workflow.dag.jobs if job.output]
-    order = {rule.name: place for place, rule in enumerate(workflow.rules)}
+    order = _levels(workflow.dag)
     jobs.sort(key=lambda job: (order[job.stage], *job.wildcards.values()))
     write_plan(Plan(Path(folder), run, tuple(jobs)))
+
+
+def _levels(dag: Any) -> dict[str, tuple[int, int]]:
+    """Return the sort key of each rule: its largest number of steps from a start of the workflow, then its place."""
+    levels: dict[Any, int] = {}
+
+    def level(job: Any) -> int:
+        if job not in levels:
+            levels[job] = 1 + max((level(earlier) for earlier in dag.dependencies[job]), default=-1)
+        return levels[job]
+
+    order: dict[str, tuple[int, int]] = {}
+    places = {rule.name: place for place, rule in enumerate(dag.workflow.rules)}
+    for job in dag.jobs:
+        steps, place = order.get(job.rule.name, (0, places[job.rule.name]))
+        order[job.rule.name] = max(steps, level(job)), place
+    return order
 
 
 def _job(dag: Any, job: Any) -> Job:

@@ -1,8 +1,9 @@
 """Records of jobs: the configuration and code that a result must have, compared with those that made it.
 
-A record contains the wildcards of a job, the parameters of its rule, among them the fingerprint of code, and a digest
-of its inputs. The command writes it into every output, see :mod:`tokbench.io.job_record`. So Snakemake's
-notes in ``.snakemake``, which another checkout does not have, do not decide which results are out of date.
+A record contains the wildcards of a job, the parameters of its rule, among them the fingerprint of code, a digest of
+its inputs, and the versions of the libraries that can change its results. The command writes it into every output, see
+:mod:`tokbench.io.job_record`. So Snakemake's notes in ``.snakemake``, which another checkout does not have, do not
+decide which results are out of date.
 
 Every rule has an input ``records.trigger("rule")``, which is newer than a result with another record or none and never
 counts for other results, and a parameter ``job=records.of("rule")``, the text of the record.
@@ -19,8 +20,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tokbench.io.job_record import digest_of_job, read_job
-from tokbench.workflow.shell import canonical
+from tokbench.io.job_record import FOLDER_RECORD, date_of_folder, digest_of_job, read_job
+from tokbench.io.provenance import versions_of
+from tokbench.options import canonical
+from tokbench.stage import stages
+from tokbench.workflow.shell import has_environments
 
 NEWER = ".snakemake/other_options_or_code"
 """Folder that is newer than every result. It is a folder because Snakemake also compares the content of files."""
@@ -28,9 +32,11 @@ TIMESTAMP = ".snakemake_timestamp"
 """File in an output folder whose date Snakemake takes for that of the folder."""
 SECOND = 1_000_000_000
 """Nanoseconds."""
+COPIED = 60 * SECOND
+"""Nanoseconds between the date in a folder's record and that of its file, above which the folder was copied."""
 LONGEST = 2000
 """Maximum characters of a parameter in a record; a longer one is represented by its digest."""
-TRIGGERS = {"code": "CODE", "inputs": "INPUT"}
+TRIGGERS = {"code": "CODE", "libraries": "SOFTWARE_ENV"}
 """Snakemake's trigger of reruns for parts of a record."""
 OTHER = "PARAMS"
 """Snakemake's trigger for all other parts."""
@@ -115,6 +121,8 @@ class JobRecords:
         outputs = (Path(path.format_map(wildcards)) for path in getattr(self.rules, rule).output)
         existing = [path for path in outputs if path.suffix not in WITHOUT_RECORD and path.exists()]
         compared = {trigger.name for trigger in self.workflow.rerun_triggers}
+        for path in existing:
+            _restore_date(path)
         if not existing or compared.isdisjoint({*TRIGGERS.values(), OTHER}):
             return []
         wanted = self._wanted(rule, wildcards)
@@ -129,14 +137,24 @@ class JobRecords:
 
     def _record(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, Any]:
         one, named = getattr(self.rules, rule), SimpleNamespace(**wildcards)
-        found = [item(named) if callable(item) else item for item in list(one.input)[1:]]
+        inputs = [getattr(item, "callable", None) or item for item in list(one.input)[1:]]  # Those of ancient files.
+        found = [item(named) if callable(item) else item for item in inputs]
         read = [path for paths in found for path in ([paths] if isinstance(paths, str | Path) else paths)]
         paths = (str(path).format_map(wildcards) for path in read)
         made = (path for path in map(self._movable, paths) if path.startswith(OURS))
         record: dict[str, Any] = {"wildcards": dict(wildcards), "inputs": _digest("\n".join(made))}
         for name, item in self._compared(rule).items():
             record[name] = self._value(item(named) if callable(item) else item)
+        if libraries := self._libraries(rule):
+            record["libraries"] = libraries
         return record
+
+    def _libraries(self, rule: str) -> dict[str, str]:
+        """Return the versions of the libraries that can change the results of a stage.
+
+        They are empty if rules have their own environments, whose versions this process does not know.
+        """
+        return {} if has_environments(self.workflow) else versions_of(stages[rule].libraries)
 
     def _compared(self, rule: str) -> dict[str, Any]:
         """Return the parameters of a rule that are part of its records."""
@@ -171,6 +189,18 @@ def _differs(found: Mapping[str, Any] | None, wanted: Mapping[str, Any], compare
         return True
     differing = (part for part in {*found, *wanted} if found.get(part) != wanted.get(part))
     return any(TRIGGERS.get(part, OTHER) in compared for part in differing)
+
+
+def _restore_date(result: Path) -> None:
+    """Give a folder that was copied without its dates the date at which it was made, which its record contains.
+
+    Snakemake compares the content of files, but only the dates of folders. The date of the record's file shows a copy.
+    """
+    made = date_of_folder(result) if result.is_dir() else None
+    if made is not None and abs((result / FOLDER_RECORD).stat().st_mtime_ns - made) > COPIED:
+        (result / TIMESTAMP).touch()
+        for name in (TIMESTAMP, FOLDER_RECORD):
+            os.utime(result / name, ns=(made, made))
 
 
 def _set_back(result: Path, date: int) -> None:

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size, TranslationRuns
+from tokbench.config.targets import TrainedTranslation, all_translations
 from tokbench.errors import TokbenchError
 from tokbench.evaluation.local_tasks import task_files
 from tokbench.evaluation.offline_tasks import examples_of
@@ -27,6 +28,7 @@ from tokbench.models.memory import (
 )
 from tokbench.models.pretraining.options import ModelOptions
 from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
+from tokbench.options import canonical
 from tokbench.tokenizer.folder import OWN
 from tokbench.workflow.corpora import shard_names
 from tokbench.workflow.resources import (
@@ -37,7 +39,7 @@ from tokbench.workflow.resources import (
     memory_on_attempt,
     runtime_on_attempt,
 )
-from tokbench.workflow.shell import canonical, flags
+from tokbench.workflow.shell import flags
 
 PACKED_AT_ONCE = 16
 """Maximum shards that one job encodes and packs. More shards are encoded by parallel jobs, and packed by one job per
@@ -287,30 +289,6 @@ PAIRS = 1000
 """MB for pairs that do not exist yet, and for tests."""
 
 
-class TrainedTranslation(NamedTuple):
-    """A translation model with its corpus, languages, variants and vocabulary size."""
-
-    model: str
-    parallel: str
-    source: str
-    target: str
-    variant: str
-    target_variant: str
-    size: Size
-
-    @property
-    def path(self) -> str:
-        """Path of its files, below their stage's folder."""
-        return "/".join(map(str, self))
-
-
-class TestedTranslation(NamedTuple):
-    """A translation model on a test."""
-
-    path: str
-    test: str
-
-
 @dataclass(frozen=True)
 class Translations:
     """The translation models of one experiment; wildcards are the fields of :class:`TrainedTranslation`."""
@@ -320,21 +298,7 @@ class Translations:
     @cached_property
     def trained(self) -> dict[TrainedTranslation, TranslationRuns]:
         """All configured models, each with the first entry that names it."""
-        found: dict[TrainedTranslation, TranslationRuns] = {}
-        for run in self.experiment.translations:
-            for model in run.models:
-                for parallel in run.corpora:
-                    for pair in run.pairs():
-                        for size in self.experiment.sizes_between(run, *pair):
-                            one = TrainedTranslation(model, parallel, run.source, run.target, *pair, size)
-                            found.setdefault(one, run)
-        return found
-
-    @property
-    def tested(self) -> list[TestedTranslation]:
-        """All models on all tests of their corpora."""
-        corpora = self.experiment.parallel_corpora
-        return [TestedTranslation(one.path, test) for one in self.trained for test in corpora[one.parallel].tests]
+        return all_translations(self.experiment)
 
     def source_size(self, wildcards: Any) -> Size | str:
         """Return the size of the source's tokenizer; ``own`` if it is external."""

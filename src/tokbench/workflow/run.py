@@ -5,30 +5,18 @@ Optional packages are checked before the first job starts.
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all, validate
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import hold
+from tokbench.io.provenance import versions_of
 from tokbench.runtime.exit_status import message_and_status
+from tokbench.stage import stages as all_stages
 
-NEEDED = {
-    "pretrain": ("composer", "llmfoundry", "torch", "transformers"),
-    "evaluate": ("lm_eval", "torch", "transformers"),
-    "train_byte_lm": ("torch", "transformers"),
-    "score_bytes": ("torch", "transformers"),
-    "draw_bytes": ("torch", "transformers"),
-    "train_translation": ("torch", "transformers"),
-    "translate": ("torch", "transformers"),
-    "score_translation": ("sacrebleu",),
-    "fetch": ("datasets",),
-    "fetch_pairs": ("datasets",),
-    "fetch_tasks": ("lm_eval",),
-}
-"""Packages of the extra ``language-models``, by the stage that imports them."""
 OF_BYTES = ("train_byte_lm", "score_bytes", "draw_bytes")
+"""Stages that need the libraries of neural models only if a byte model is neural."""
 
 
 def check_packages(experiment: Experiment, stages: Collection[str]) -> None:
@@ -42,13 +30,13 @@ def check_packages(experiment: Experiment, stages: Collection[str]) -> None:
         TokbenchError: a package that one of them imports is not installed.
     """
     neural = any(model.kind == "neural" for model in experiment.byte_lms.values())
-    for stage, packages in NEEDED.items():
-        if stage in stages and (neural or stage not in OF_BYTES):
-            missing = [package for package in packages if find_spec(package) is None]
-            if missing:
+    for stage in all_stages:
+        if stage.name in stages and (neural or stage.name not in OF_BYTES):
+            installed = versions_of(stage.libraries)
+            if missing := [library for library in stage.libraries if library not in installed]:
                 raise TokbenchError(
-                    f"{stage}: not installed here: {', '.join(missing)}; install 'tokbench[language-models]', or let "
-                    "Snakemake make environments (--software-deployment-method conda)"
+                    f"{stage.name}: not installed here: {', '.join(missing)}; install 'tokbench[language-models]', or "
+                    "let Snakemake make environments (--software-deployment-method conda)"
                 )
 
 

@@ -3,7 +3,6 @@
 Parameters are canonical text because the workflow engine compares them as text.
 """
 
-import json
 import os
 import shlex
 import sys
@@ -11,9 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from tokbench.config.experiment import Experiment
+from tokbench.options import canonical
 from tokbench.pretokenization import Pretokenization
 from tokbench.tokenizer.libraries.python import TRUSTED, entry, source_of
 
@@ -57,21 +55,18 @@ def flags(wildcards: Any, input: Any) -> list[str]:
     return [word for name, paths in named for path in paths for word in (f"--{name.replace('_', '-')}", path)]
 
 
-ESCAPED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
-"""Characters that are valid in JSON, but line ends or invalid in YAML, which is the parser of command lines."""
-
-
 def canonical_setting(scheme: Pretokenization) -> str:
     """Return a pre-tokenization as a command-line argument: its name, or its setting as canonical JSON."""
     return scheme.setting if isinstance(scheme.setting, str) else canonical(scheme.setting)
 
 
-def canonical(value: Any) -> str:
-    """Return a value as canonical JSON that YAML parses identically: sorted keys, no spaces."""
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False).translate(ESCAPED)
-
-
 FILES = Path(__file__).with_name("files")
 """Folder with the workflow's files; in a checkout it contains links to those at the top."""
 SNAKEFILE = FILES / "Snakefile"
+COMMON = "common.smk"
+"""File with the definitions of all rules; it is included before the others."""
+
+
+def rule_files() -> list[str]:
+    """Return the names of the files of rules, in alphabetical order; they do not use each other's objects."""
+    return sorted(path.name for path in (FILES / "rules").glob("*.smk") if path.name != COMMON)

@@ -5,26 +5,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tokbench.adapters.forms import FORMS
 from tokbench.adapters.forms.ranks import sidecar_of
-from tokbench.adapters.forms.transformers import FORMS_OF_FILES, settings_folder
+from tokbench.adapters.forms.transformers import settings_folder
 from tokbench.adapters.read import FILES
-from tokbench.building.files import LANGUAGES_READER, READERS
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import ExternalTokenizer, Resource, Variant, files_among
 from tokbench.construction import Construction, InitialRecipe, constructions
 from tokbench.io.compression import COMPRESSED
 from tokbench.metric import Sight, families_of
+from tokbench.options import canonical
 from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.resource import resource_files, resource_types
-from tokbench.segmentation import segmentations
+from tokbench.stages.bounds import SECTION as BOUNDS
+from tokbench.stages.measurement import DOCUMENT_METRICS, on_documents
+from tokbench.stages.tokenizers import default_segmentation, initial_name, initial_recipe
 from tokbench.tokenizer.folder import OWN
-from tokbench.tokenizer.libraries import MODULES
 from tokbench.tokenizer.libraries.python import source_of
 from tokbench.workflow.corpora import shard_names
-from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import memory_for_counts
-from tokbench.workflow.shell import canonical, canonical_setting
+from tokbench.workflow.shell import canonical_setting
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,12 @@ class Variants:
         return canonical(self._variant(wildcards).construction)
 
     def segmentation(self, wildcards: Any) -> list[str]:
-        """Return the variant's segmentation as a flag; empty for the construction's default."""
-        chosen = self._variant(wildcards).segmentation
-        return ["--segmentation", canonical(chosen)] if chosen is not None else []
+        """Return the variant's segmentation as a flag; empty for the construction's default, also if written out."""
+        variant = self._variant(wildcards)
+        chosen = variant.segmentation
+        if chosen is None or chosen.model_dump(mode="json") == default_segmentation(variant):
+            return []
+        return ["--segmentation", canonical(chosen)]
 
     def min_count(self, wildcards: Any) -> list[str]:
         """Return the minimum count of pre-tokens as a flag; empty if it is 1."""
@@ -113,37 +115,24 @@ class Variants:
             file for path in files_among(self._variant(wildcards).construction).values() for file in _files_at(path)
         ]
 
-    def code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the modules and kernels of pre-tokenization, construction and segmentation."""
-        variant, construction = self._variant(wildcards), self._construction(wildcards)
-        cut = variant.segmentation.method if variant.segmentation else construction.segmentation
-        phases = (construction.definition, segmentations[cut].definition, *self._pretokenization(wildcards).modules)
-        return fingerprint(*_stages(construction), *phases, *_readers(variant.construction))
-
     def initial_method(self, wildcards: Any) -> str:
         """Return the name of the construction of an initial vocabulary with its own options."""
-        return str(self._initial_recipe(wildcards))
+        return str(self._initial(wildcards))
 
     def initial_recipe(self, wildcards: Any) -> str:
         """Return all options of that construction."""
-        return canonical(self._initial_recipe(wildcards).setting)
+        return canonical(self._initial(wildcards).setting)
 
     def initial_files(self, wildcards: Any) -> list[str]:
         """Return the user's files in these options."""
-        return [str(path) for path in files_among(self._initial_recipe(wildcards).options).values()]
-
-    def initial_code(self, wildcards: Any) -> str:
-        """Return the fingerprint of that construction."""
-        return _initial_code(self._initial_recipe(wildcards))
+        return [str(path) for path in files_among(self._initial(wildcards).options).values()]
 
     def initial_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Return the MB that building such a vocabulary requests."""
         return memory_for_counts([self.initial_method(wildcards)], input.get("counts"), attempt)
 
-    def _initial_recipe(self, wildcards: Any) -> InitialRecipe:
-        chosen = (getattr(variant.construction, "initial", None) for variant in self.experiment.built.values())
-        recipes = (initial for initial in chosen if isinstance(initial, InitialRecipe))
-        return next(recipe for recipe in recipes if initial_name(recipe) == wildcards.initial_recipe)
+    def _initial(self, wildcards: Any) -> InitialRecipe:
+        return initial_recipe(self.experiment, wildcards.initial_recipe)
 
     def _variant(self, wildcards: Any) -> Variant:
         return self.experiment.built[wildcards.variant]
@@ -155,42 +144,9 @@ class Variants:
         return constructions[self.method(wildcards)]
 
 
-def initial_code(wildcards: Any) -> str:
-    """Return the fingerprint of an initial vocabulary's construction."""
-    return _initial_code(wildcards.initial)
-
-
 def initial_memory(wildcards: Any, input: Any, attempt: int) -> int:
     """Return the MB that building an initial vocabulary requests."""
     return memory_for_counts([wildcards.initial], input.get("counts"), attempt)
-
-
-def _initial_code(name: str) -> str:
-    construction = constructions[name]
-    return fingerprint(*_stages(construction), construction.definition)
-
-
-def initial_name(initial: str) -> str:
-    """Return the construction's name, with a digest of its options if it has any."""
-    if not isinstance(initial, InitialRecipe):
-        return initial
-    return f"{initial}-{hashlib.sha256(canonical(initial.setting).encode()).hexdigest()[:12]}"
-
-
-def _stages(construction: Construction) -> tuple[str, ...]:
-    """Return the reading and building functions."""
-    build = ("tokbench.building.files:build_from_files", "tokbench.building:own_segmentation")
-    by_language = (LANGUAGES_READER,) if construction.languages else ()
-    return *build, READERS[construction.source], *by_language
-
-
-def _readers(options: Any) -> tuple[str, ...]:
-    """Return the code that reads the existing tokenizer or the gold data in a construction's options, if any."""
-    if (gold_type := getattr(options, "gold_type", None)) is not None:
-        return (resource_types[gold_type].definition,)
-    if getattr(options, "tokenizer", None) is None:
-        return ()
-    return tuple(f"tokbench.adapters.forms.{name}" for name in sorted(FORMS))
 
 
 BESIDE = tuple(f"vocab.json{ending}" for ending in ("", *COMPRESSED))
@@ -257,17 +213,6 @@ class Imports:
         corpus = self.experiment.corpus_of(wildcards.variant)
         return [f"--check={input.corpus}/evaluation/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
 
-    def code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the reader of its format and of the libraries it is compared with."""
-        form = self._variant(wildcards).form
-        used = [module for module in MODULES.values() if (module == "python") == (form == "python")]
-        libraries = (f"tokbench.tokenizer.libraries.{module}" for module in used)
-        names = sorted({form, *FORMS_OF_FILES}) if form == "transformers" else [form]
-        forms = (f"tokbench.adapters.forms.{name}" for name in names)
-        return fingerprint(
-            "tokbench.adapters.read:import_tokenizer", "tokbench.corpus.text_files:read_files", *forms, *libraries
-        )
-
     def _variant(self, wildcards: Any) -> ExternalTokenizer:
         return self.experiment.elsewhere[wildcards.variant]
 
@@ -284,35 +229,6 @@ RECORDS = ("manifest.json", ".tokbench.json", ".snakemake_timestamp")
 """Files of a tokenizer's folder that differ from build to build."""
 UNKNOWN = 4000
 """MB for measuring if the counts do not exist yet, or the input is not counts."""
-OF_TEXT: tuple[Sight, ...] = ("text", "languages")
-RECORD = "tokbench.intrinsic.tokenizer:record_of"
-GOLD = (
-    RECORD,
-    "tokbench.intrinsic.resource:measure_resource",
-    "tokbench.tokenizer.tokenizer:Tokenizer",
-)
-STAGES: dict[Sight, tuple[str, ...]] = {
-    "text": (
-        RECORD,
-        "tokbench.intrinsic.files:measure_counts_file",
-        "tokbench.intrinsic.files:measure_text_files",
-        "tokbench.tokenizer.tokenizer:Tokenizer",
-    ),
-    "languages": (),
-    "documents": (
-        RECORD,
-        "tokbench.intrinsic.files:measure_document_files",
-        "tokbench.tokenizer.tokenizer:Tokenizer",
-    ),
-    "segmentations": GOLD,
-    "lexical_decisions": GOLD,
-    "embeddings": (
-        RECORD,
-        "tokbench.intrinsic.embeddings:measure_language_model",
-        "tokbench.tokenizer.tokenizer:Tokenizer",
-    ),
-}
-"""Measuring functions by the input of metrics."""
 
 
 @dataclass(frozen=True)
@@ -328,12 +244,12 @@ class Measurements:
 
     def document_metrics(self, wildcards: Any) -> str:
         """Return the options of the metrics of documents."""
-        options = self.experiment.document_metrics
+        options = DOCUMENT_METRICS.of(self.experiment)
         return canonical({} if options is None else options.model_dump(mode="json", exclude={"baseline"}))
 
     def baseline(self, wildcards: Any) -> list[str]:
         """Return variant and size of the baseline of sequence lengths; empty if none is of this size."""
-        options = self.experiment.document_metrics
+        options = DOCUMENT_METRICS.of(self.experiment)
         if options is None or options.baseline is None:
             return []
         sizes = [str(size) for size in self.experiment.sizes_of(options.baseline)]
@@ -355,8 +271,7 @@ class Measurements:
         return [pretokenization_of(self.experiment.built[wildcards.variant].pretokenization).slug]
 
     def _on_documents(self, wildcards: Any) -> bool:
-        variant = wildcards.variant
-        return variant not in self.experiment.built or self.experiment.segments_documents(variant)
+        return on_documents(self.experiment, wildcards.variant)
 
     def reference(self, wildcards: Any) -> list[str]:
         """Return the corpus whose words are looked up in the built vocabularies, if one is configured."""
@@ -392,7 +307,7 @@ class Measurements:
 
     def bounding_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Return the MB that the search for a bound requests, by the counts that it reads after they exist."""
-        longest = self.experiment.bounds.max_pretoken_bytes
+        longest = BOUNDS.of(self.experiment).max_pretoken_bytes
         return memory_for_counts(["bound"], input.counts, attempt, unknown=UNKNOWN, max_pretoken_bytes=longest)
 
     def resource_files(self, wildcards: Any) -> list[str]:
@@ -411,11 +326,6 @@ class Measurements:
         """Return the options of the metrics that are computed on a resource."""
         return self.metrics(resource_types[self._resource(wildcards).type].gold)
 
-    def resource_code(self, wildcards: Any) -> str:
-        """Return the fingerprint of the reader of a resource and of all metrics that are computed on it."""
-        kind = resource_types[self._resource(wildcards).type]
-        return measured_by(kind.gold, also=(kind.definition,))
-
     def _resource(self, wildcards: Any) -> Resource:
         return self.experiment.resources[wildcards.resource]
 
@@ -430,9 +340,3 @@ def _files_at(path: Path) -> list[str]:
 def _several(files: Any) -> list[str]:
     """Return the files of an input that may be one file, several or none."""
     return [files] if isinstance(files, str) else list(files or ())
-
-
-def measured_by(*of: Sight, also: tuple[str, ...] = ()) -> str:
-    """Return the fingerprint of the measuring code and of all metrics with one of these inputs."""
-    families = (method.definition for method in families_of(*of))
-    return fingerprint(*(stage for one in of for stage in STAGES[one]), *families, *also)

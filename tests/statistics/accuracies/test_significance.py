@@ -1,6 +1,5 @@
 """Values of comparisons other than p-values: against scipy, printed tables, brute force and simulation."""
 
-import json
 from math import sqrt
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from tokbench.statistics.accuracies.intervals import average_intervals
 from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
 from tokbench.statistics.accuracies.seeds import UNNAMED, between_seeds, over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.cells import ACCURACY, INTRINSIC, OUTCOME
+from tokbench.statistics.inputs import StatisticsInputs, analyse
 from tokbench.statistics.significance.friedman import nemenyi
 from tokbench.statistics.significance.verdicts import detectable_difference
 from tokbench.statistics.significance.wilcoxon import (
@@ -33,6 +33,7 @@ from tokbench.statistics.significance.wilcoxon import (
 from tokbench.tabulation.documents import document_bits_table
 from tokbench.tabulation.external_tokenizers import imported_table
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
+from tokbench.tabulation.table import write_tables
 
 P_VALUES = st.lists(st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.04, 0.5, 1.0]) | st.floats(0, 1), max_size=12)
 
@@ -290,8 +291,7 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
         "variants": {"bpe": bpe},
         "models": {name: {"seed": seed} for seed, name in enumerate(("one", "two", "three"))},
     }
-    done = tokbench("analyse", tmp_path / "tables", "--recipes", json.dumps(recipes), "-o", tmp_path / "statistics")
-    assert done.status == 0, done.stderr
+    write_tables(analyse(StatisticsInputs(tmp_path / "tables", recipes)), tmp_path / "statistics", "statistics")
     found = {path.stem: pl.read_parquet(path) for path in (tmp_path / "statistics").glob("*.parquet")}
     assert found["comparisons"].select("model", "a", "b", "p_value").rows() == [
         ("one (3 seeds)", "bpe", "own", 1 / 64),

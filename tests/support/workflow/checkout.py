@@ -20,6 +20,7 @@ UNUSED = shutil.ignore_patterns("*.c", "*.cpp", "*.egg-info")
 STAND_IN = """# Stands in for tokbench where only the plan matters: leaves its command line where the output is wanted.
 import json
 import sys
+import time
 from pathlib import Path
 
 from tokbench.io.job_record import comment_of_job, current_job, job_metadata
@@ -39,7 +40,7 @@ def leave(path, text):
     else:
         path.mkdir(parents=True, exist_ok=True)
         (path / "command").write_text(text)
-        (path / ".tokbench.json").write_text(json.dumps(current_job()))
+        (path / ".tokbench.json").write_text(json.dumps({**current_job(), "date": time.time_ns()}))
 
 
 arguments = Path(sys.argv[1][1:]).read_text().removesuffix("\\0").split("\\0")

@@ -1,0 +1,1 @@
+"""Declarations of the stages of the workflow, by subject, see :mod:`tokbench.stage`."""
