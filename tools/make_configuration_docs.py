@@ -12,7 +12,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import (
     Corpus,
     DocumentMetricsOptions,
-    Elsewhere,
+    ImportedTokenizer,
     MetricsOptions,
     ModelRuns,
     ReportOptions,
@@ -168,7 +168,7 @@ def page() -> str:
             *source_sections(),
             *parallel_sections(),
             *section("## Variants", "variants.NAME", Variant),
-            *section("### External tokenizers", "variants.NAME", Elsewhere),
+            *section("### External tokenizers", "variants.NAME", ImportedTokenizer),
             ELSEWHERE,
             *pretokenization_section(),
             *method_sections("### Constructions", "variants.NAME.construction", constructions.methods()),

@@ -185,12 +185,12 @@ class Stages:
 
     def _load(self) -> Mapping[str, Stage]:
         if not self._loaded:
-            self._loaded = True
             package = importlib.import_module(PACKAGE)
             for name in submodules(package.__path__):
                 importlib.import_module(f"{PACKAGE}.{name}")
             for entry in entry_points_of(PACKAGE):
                 entry.load()
+            self._loaded = True
         return self._stages
 
 

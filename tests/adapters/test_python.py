@@ -295,7 +295,7 @@ def test_validation_runs_nothing(folder: Path, tokbench: Tokbench) -> None:
     (below / "letters.py").write_text("open('ran', 'w')\n" + LETTERS)
     configuration = experiment(below)
     tokbench("validate", configuration)
-    assert read(configuration).elsewhere["mine"].path == "below/letters.py:letters"
+    assert read(configuration).external["mine"].path == "below/letters.py:letters"
     assert not Path("ran").exists()
     for changed, message in (
         ({"path": "letters:leters"}, "variants.mine.path: below/letters.py: 'leters' is not a name"),

@@ -42,7 +42,7 @@ SCHEMA = jsonschema.Draft202012Validator(schema())
 def test_complete_example_of_the_documentation_is_valid() -> None:
     [code] = re.findall(r"```yaml\n(.*?)```", make_configuration_docs.EXAMPLE, re.DOTALL)
     experiment = Experiment.model_validate(yaml.safe_load(code))
-    assert set(experiment.elsewhere) == {"theirs", "ours"}
+    assert set(experiment.external) == {"theirs", "ours"}
     assert experiment.runs[0].sizes == [4096]
 
 

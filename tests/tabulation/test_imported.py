@@ -160,7 +160,7 @@ def test_a_default_segmentation_takes_options_of_the_construction() -> None:
 
 def test_its_path_may_come_from_the_command_line() -> None:
     experiment = validate(configured(x={"from": "tekken"}) | {"x": __file__}, "trial.yaml")
-    assert experiment.elsewhere["x"].path == __file__
+    assert experiment.external["x"].path == __file__
 
 
 def test_runs_take_it_at_its_own_size() -> None:

@@ -504,6 +504,19 @@ def test_default_written_out_reruns_the_report_only(finished: Checkout, tmp_path
     assert plan(finished, changed(tmp_path, "variants.bpe.segmentation", "merge")) == REPORT
 
 
+def test_renamed_variant_reruns_its_chain(finished: Checkout, tmp_path: Path) -> None:
+    configuration = yaml.safe_load(EXPERIMENT.read_text())
+    variants = configuration["variants"].items()
+    configuration["variants"] = {"greedy" if name == "bpe_greedy" else name: value for name, value in variants}
+    (tmp_path / "renamed.yaml").write_text(yaml.safe_dump(configuration, sort_keys=False))
+    assert plan(finished, tmp_path / "renamed.yaml") == tokenizers("greedy") | FINAL
+
+
+def test_template_of_the_report_reruns_the_report(finished: Checkout) -> None:
+    with finished.edited("src/tokbench/report/templates/report.css", "{", "{ "):
+        assert "report.html" in plan(finished) <= REPORT
+
+
 def test_moved_texts_rerun_the_report_only(finished: Checkout, tmp_path: Path) -> None:
     (finished.folder / "moved").mkdir()
     (finished.folder / "books.txt").rename(finished.folder / "moved" / "books.txt")

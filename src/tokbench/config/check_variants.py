@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Variant, files_among, folder_options, mistakes_elsewhere
+from tokbench.config.sections import Variant, external_mistakes, files_among, folder_options
 from tokbench.construction import InitialRecipe, constructions
 from tokbench.errors import TokbenchError, unknown_names
 from tokbench.io.paths import path_mistakes
@@ -16,7 +16,7 @@ def variant_mistakes(experiment: Experiment) -> Iterator[str]:
     """Yield one line for each mistake in variants, ``key: mistake; remedy``."""
     yield from _measured(experiment)
     yield from _built(experiment)
-    yield from _elsewhere(experiment)
+    yield from _external(experiment)
     yield from _sizes(experiment)
 
 
@@ -26,7 +26,7 @@ def _measured(experiment: Experiment) -> Iterator[str]:
     for name, variant in experiment.variants.items():
         key = f"variants.{name}.measured_on"
         yield from unknown_names(key, "corpus", variant.measured_on or (), experiment.corpora)
-        for corpus in experiment.measured_on_of(name) if name in experiment.elsewhere else ():
+        for corpus in experiment.measured_on_of(name) if name in experiment.external else ():
             if corpus in experiment.corpora and experiment.corpora[corpus].counted:
                 yield f"{key}: corpus '{corpus}' contains counts, but an external tokenizer is measured on text"
         if experiment.segments_documents(name):
@@ -102,8 +102,8 @@ def _files(variant: Variant) -> dict[str, Path]:
     return files
 
 
-def _elsewhere(experiment: Experiment) -> Iterator[str]:
-    for name, variant in experiment.elsewhere.items():
+def _external(experiment: Experiment) -> Iterator[str]:
+    for name, variant in experiment.external.items():
         key = f"variants.{name}"
         if name in {*experiment.corpora, *experiment.resources, *experiment.suites}:
             yield f"{key}: a corpus, a resource or a suite has this name, too, and paths contain it; rename one"
@@ -112,7 +112,7 @@ def _elsewhere(experiment: Experiment) -> Iterator[str]:
         corpus = experiment.corpora.get(experiment.corpus_of(name))
         if corpus is not None and corpus.counted:
             yield f"{key}.corpus: contains counts, and it is compared with its library on text; name one of text"
-        yield from mistakes_elsewhere(key, name, variant)
+        yield from external_mistakes(key, name, variant)
 
 
 def _segmentation(key: str, variant: Variant) -> Iterator[str]:

@@ -104,7 +104,7 @@ class BaseExperiment(Options):
         return {name: variant for name, variant in self.variants.items() if isinstance(variant, Variant)}
 
     @cached_property
-    def elsewhere(self) -> dict[str, ExternalTokenizer]:
+    def external(self) -> dict[str, ExternalTokenizer]:
         """External variants, by name."""
         return {name: variant for name, variant in self.variants.items() if isinstance(variant, ExternalTokenizer)}
 

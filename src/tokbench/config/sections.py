@@ -95,7 +95,7 @@ class ExternalTokenizer(ReadOptions):
         TAG: tag of this alternative in pydantic's discriminated union of variants.
     """
 
-    TAG: ClassVar[str] = "made elsewhere"
+    TAG: ClassVar[str] = "external"
 
     corpus: str | None = None
     """Corpus on whose evaluation split the tokenizer is measured and compared with its own library; default: the first
@@ -126,29 +126,29 @@ class ExternalTokenizer(ReadOptions):
 
 
 if TYPE_CHECKING:
-    Elsewhere = ExternalTokenizer
+    ImportedTokenizer = ExternalTokenizer
 else:
-    Elsewhere = create_model(
-        "Elsewhere",
+    ImportedTokenizer = create_model(
+        "ImportedTokenizer",
         __base__=ExternalTokenizer,
         __doc__=ExternalTokenizer.__doc__,
         **{"from": (Literal[tuple(FORMS)], Field(description="Form of the file, see docs/existing.md."))},
     )
 
 
-def told_apart(built: Any, elsewhere: Any) -> Any:
+def variant_choice(built: Any, external: Any) -> Any:
     """Return the union of both kinds of variant, discriminated by ``from`` (or ``path``)."""
 
     def kind(value: Any) -> str:
         keys = value if isinstance(value, Mapping) else ()
-        taken = isinstance(value, elsewhere) or "from" in keys or ("path" in keys and "construction" not in keys)
-        return str((elsewhere if taken else built).TAG)
+        taken = isinstance(value, external) or "from" in keys or ("path" in keys and "construction" not in keys)
+        return str((external if taken else built).TAG)
 
-    either = Annotated[built, Tag(built.TAG)] | Annotated[elsewhere, Tag(elsewhere.TAG)]
+    either = Annotated[built, Tag(built.TAG)] | Annotated[external, Tag(external.TAG)]
     return Annotated[either, Discriminator(kind)]
 
 
-def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
+def external_mistakes(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
     """Yield mistakes in an external tokenizer that are visible before its file is read, one line each."""
     if variant.form == "python":
         yield from _python(key, name, variant)
@@ -329,9 +329,9 @@ class Variant(Options):
 
 
 if TYPE_CHECKING:
-    AnyVariant = Variant | Elsewhere
+    AnyVariant = Variant | ImportedTokenizer
 else:
-    AnyVariant = told_apart(Variant, Elsewhere)
+    AnyVariant = variant_choice(Variant, ImportedTokenizer)
 
 
 def files_among(options: Options) -> dict[str, Path]:

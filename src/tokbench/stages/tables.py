@@ -96,7 +96,7 @@ def recipes(experiment: "Experiment") -> dict[str, Any]:
     pre-tokenizer."""
     variants: dict[str, dict[str, Any]] = {
         name: {"corpus": experiment.corpus_of(name), "from": variant.form}
-        for name, variant in experiment.elsewhere.items()
+        for name, variant in experiment.external.items()
     }
     for name, variant in experiment.built.items():
         cut = variant.segmentation

@@ -77,7 +77,7 @@ def _build_initial_recipe(experiment: "Experiment", wildcards: Any) -> list[str]
 
 def _import(experiment: "Experiment", wildcards: Any) -> list[str]:
     """Return the reader of an external tokenizer's form, and the libraries that it is compared with."""
-    form = experiment.elsewhere[wildcards.variant].form
+    form = experiment.external[wildcards.variant].form
     libraries = [module for module in MODULES.values() if (module == "python") == (form == "python")]
     forms = sorted({form, *FORMS_OF_FILES}) if form == "transformers" else [form]
     return [

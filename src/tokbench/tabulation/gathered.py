@@ -89,9 +89,9 @@ class Frames(Mapping[Key, pl.DataFrame]):
 
     def __init__(self, files: Mapping[Key, Path]) -> None:
         self._files = files
-        self._read = lru_cache(maxsize=8)(self._read_anew)
+        self._read = lru_cache(maxsize=8)(self._read_frame)
 
-    def _read_anew(self, key: Key) -> pl.DataFrame:
+    def _read_frame(self, key: Key) -> pl.DataFrame:
         return read_frame(self._files[key], "measure the embeddings again")
 
     def __getitem__(self, key: Key) -> pl.DataFrame:

@@ -357,7 +357,7 @@ class Translations:
         return vocabulary_of(source), vocabulary_of(target)
 
     def _size(self, variant: str, size: Size | str) -> Size | str:
-        return OWN if variant in self.experiment.elsewhere else size
+        return OWN if variant in self.experiment.external else size
 
     def _options(self, wildcards: Any) -> TranslationOptions:
         return self.experiment.translation_models[wildcards.model]

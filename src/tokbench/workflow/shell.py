@@ -37,7 +37,7 @@ def shell_prefix(*, apart: bool, trusted: Sequence[str] = ()) -> str:
 
 def trusted_functions(experiment: Experiment) -> list[str]:
     """Return the Python functions that an experiment names as tokenizers, as entries of ``TOKBENCH_PYTHON``."""
-    paths = (str(variant.path) for variant in experiment.elsewhere.values() if variant.form == "python")
+    paths = (str(variant.path) for variant in experiment.external.values() if variant.form == "python")
     return sorted({entry(*source_of(path)) for path in paths})
 
 

@@ -99,7 +99,7 @@ def overview(plan: Plan, life: Life | None = None) -> Overview:
         life: whether that run is in progress, if known to the caller (default: determined from the lock).
     """
     life = life or life_of(plan)
-    told = [_told(plan, job, state) for job, state in zip(plan.jobs, states(plan, life), strict=True)]
+    told = [_report_of(plan, job, state) for job, state in zip(plan.jobs, states(plan, life), strict=True)]
     by_stage: dict[str, list[JobReport]] = {name: [] for name in plan.stages}
     for one in told:
         by_stage[one.job.stage].append(one)
@@ -126,7 +126,7 @@ def as_json(seen: Overview) -> dict[str, Any]:
     }
 
 
-def _told(plan: Plan, job: Job, state: State) -> JobReport:
+def _report_of(plan: Plan, job: Job, state: State) -> JobReport:
     took = times(plan.path(job.benchmark)) if state == "done" and job.benchmark else None
     message = last_message(plan.path(job.log)) if state == "failed" and job.log else None
     return JobReport(job, state, took, message)

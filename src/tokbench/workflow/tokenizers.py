@@ -162,7 +162,7 @@ class Imports:
     @property
     def names(self) -> str:
         """Pattern of their names."""
-        return "|".join(self.experiment.elsewhere) or "(?!)"
+        return "|".join(self.experiment.external) or "(?!)"
 
     def files(self, wildcards: Any) -> list[str]:
         """Return the user's files of a tokenizer; empty for one on the hub."""
@@ -189,7 +189,7 @@ class Imports:
 
     def fetch_recipe(self, wildcards: Any) -> str:
         """Return name and revision of the hub tokenizer with this digest."""
-        hub = (variant for variant in self.experiment.elsewhere.values() if variant.revision is not None)
+        hub = (variant for variant in self.experiment.external.values() if variant.revision is not None)
         return canonical(_named(next(variant for variant in hub if _digest(variant) == wildcards.digest)))
 
     def path(self, wildcards: Any, input: Any) -> str:
@@ -214,7 +214,7 @@ class Imports:
         return [f"--check={input.corpus}/evaluation/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
 
     def _variant(self, wildcards: Any) -> ExternalTokenizer:
-        return self.experiment.elsewhere[wildcards.variant]
+        return self.experiment.external[wildcards.variant]
 
 
 def _named(variant: ExternalTokenizer) -> dict[str, str | None]:
