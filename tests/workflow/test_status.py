@@ -62,7 +62,7 @@ def seen(checkout: Checkout) -> Overview:
 
 def by_state(found: Overview) -> dict[str, list[str]]:
     """The jobs in each state, without the stages that follow building."""
-    named = {state: [told.job.name for told in found.those(state)] for state in STATES}
+    named = {state: [told.job.name for told in found.in_state(state)] for state in STATES}
     return {state: names for state, names in named.items() if names}
 
 
@@ -108,7 +108,7 @@ def during(checkout: Checkout, tokbench: Tokbench) -> None:
     found = seen(checkout)
     assert found.life == "running"
     assert found.plan.run.pid == process.pid
-    assert [told.message for told in found.those("failed")] == ["tokbench: no such luck"]
+    assert [told.message for told in found.in_state("failed")] == ["tokbench: no such luck"]
     said = tokbench("status", results).stdout.decode()
     assert f"  build bpe 300: {results}/logs/build/bpe/300.log: tokbench: no such luck\n" in said
     refused = tokbench("cancel", results)

@@ -247,18 +247,18 @@ def show_command(
     from tokbench.adapters.open import opened_at_sizes, resolve_target
     from tokbench.examples.cut import cut
 
-    names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _given(words[-1], results))
+    names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _text_of(words[-1], results))
     if not names:
         raise TokbenchError("show: no tokenizer or no text; tokbench show TOKENIZER 'some text'")
     if len(text) > MOST_BYTES:
         raise TokbenchError(f"show: the text has {len(text):,} bytes; pass {MOST_BYTES:,} or fewer")
     exit_status.describe_task(f"show {' '.join(names)}")
-    found = _told_apart(opened_at_sizes((resolve_target(name, results) for name in names), reading), names)
+    found = _with_distinct_names(opened_at_sizes((resolve_target(name, results) for name in names), reading), names)
     cuts = [cut(one.name, one.tokenizer, text, one.source) for one in found]
     click.echo(_json(cuts, text) if as_json else _terminal(cuts, text), nl=False, color=True)
 
 
-def _given(text: str, results: str | None) -> bytes:
+def _text_of(text: str, results: str | None) -> bytes:
     from tokbench.adapters.open import is_named
 
     if text == "-":
@@ -275,7 +275,7 @@ def _file(path: str) -> bytes:
         return file.read(MOST_BYTES + 1)
 
 
-def _told_apart(found: "Sequence[Opened]", names: "Sequence[str]") -> "Sequence[Opened]":
+def _with_distinct_names(found: "Sequence[Opened]", names: "Sequence[str]") -> "Sequence[Opened]":
     """Return tokenizers under their names, or under the given paths if two names are equal."""
     called = [one.name for one in found]
     if len(set(called)) == len(called) or len(names) != len(called):

@@ -78,7 +78,7 @@ def on_start(workflow: Any, log: Sequence[str], config: Mapping[str, Any] | None
 
     for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
         print(line, file=sys.stderr)
-    _beside(lambda: leave_plan(workflow, experiment.folder, log))
+    _run_optional(lambda: leave_plan(workflow, experiment.folder, log))
 
 
 def on_end(workflow: Any, config: Mapping[str, Any] | None = None) -> None:
@@ -87,7 +87,7 @@ def on_end(workflow: Any, config: Mapping[str, Any] | None = None) -> None:
     from tokbench.workflow.status import overview
     from tokbench.workflow.status_output import write_page
 
-    _beside(lambda: write_page(overview(read_plan(_experiment(workflow, config).folder), life="ended")))
+    _run_optional(lambda: write_page(overview(read_plan(_experiment(workflow, config).folder), life="ended")))
 
 
 def _experiment(workflow: Any, config: Mapping[str, Any] | None) -> Experiment:
@@ -110,7 +110,7 @@ def _config_of_files(workflow: Any) -> dict[str, Any]:
     return config
 
 
-def _beside(work: Callable[[], None]) -> None:
+def _run_optional(work: Callable[[], None]) -> None:
     """Run optional work; if it fails, print a line and continue."""
     try:
         work()

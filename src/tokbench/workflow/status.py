@@ -86,7 +86,7 @@ class Overview:
     total: Stage
     unknown: list[str]
 
-    def those(self, state: State) -> list[JobReport]:
+    def in_state(self, state: State) -> list[JobReport]:
         """Return the jobs in a state."""
         return [told for told in self.jobs if told.state == state]
 

@@ -30,7 +30,7 @@ def overview_text(seen: Overview, every: bool = False) -> str:
     if note := estimate(seen):
         lines += ["", *textwrap.wrap(note, 110)]
     for state in STATES if every else LISTED:
-        found = seen.those(state)
+        found = seen.in_state(state)
         shown = found if every else found[:MAX_LISTED]
         if found:
             lines += ["", f"{state.capitalize()}:", *(_job(seen, told) for told in shown)]
@@ -134,7 +134,7 @@ def page(seen: Overview) -> str:
     jobs = [[told.job.name, *_times(told)] for told in _longest(seen)]
     failed = [
         [told.job.name, seen.plan.path(told.job.log) if told.job.log else "–", told.message or "its log says nothing"]
-        for told in seen.those("failed")
+        for told in seen.in_state("failed")
     ]
     parts = [
         f"<h1>The run of {name}</h1>",
