@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokbench.commands.declaration import command
-from tokbench.commands.inputs import CONFIGURATION, EXPECTED, EXPERIMENT, FOLDER, content_options
+from tokbench.commands.inputs import CONFIGURATION, EXPECTED, EXPERIMENT, FOLDER, by_corpus, content_options
 from tokbench.commands.outputs import OutputFolder, keys, output_file, page
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
@@ -19,7 +19,6 @@ from tokbench.statistics.significance.verdicts import DETECT, LEAST
 
 if TYPE_CHECKING:
     from tokbench.report.content import ReportContent
-    from tokbench.statistics.inputs import StatisticsInputs
 
 
 @command("analyse", "compute statistics over the tables", group="stages", place=370)
@@ -27,38 +26,68 @@ if TYPE_CHECKING:
 @click.option(
     "--experiment",
     type=EXPERIMENT,
-    help="File experiment/analyse.json: variants and models, baselines, units of documents, a pilot. Default: none.",
+    help="File experiment/analyse.json of the experiment, instead of the options.",
 )
+@click.option(
+    "--recipes",
+    default="{}",
+    help="Complete variants and models as JSON: identifies seeds of one model, and published numbers to compare with.",
+)
+@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="Baseline of a corpus.")
+@click.option(
+    "--pilot",
+    type=click.Path(exists=True, file_okay=False),
+    help="Statistics of a pilot, to estimate the seeds needed.",
+)
+@click.option(
+    "--detect",
+    type=Real(LEAST),
+    default=DETECT,
+    show_default=True,
+    help="Smallest difference to detect, in bits per byte.",
+)
+@click.option("--units", multiple=True, metavar="CORPUS=FILE", help="CSV of the units of a corpus's documents.")
 @click.option("-o", "--output", required=True, type=OutputFolder("statistics"), help="Folder of the statistics.")
-def analyse_command(tables: str, experiment: str | None, output: str) -> None:
+def analyse_command(
+    tables: str,
+    experiment: str | None,
+    recipes: str,
+    baselines: tuple[str, ...],
+    pilot: str | None,
+    detect: float,
+    units: tuple[str, ...],
+    output: str,
+) -> None:
     """Compute statistics over the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes, corrections and
     power; comparisons by question; bits per byte by seed, document and language; seeds needed; critical differences;
     variance between seeds; correlations between sizes and between metrics and models; published numbers.
     """
+    from tokbench.commands.recipes import mapping_of
+    from tokbench.config.load import read_settings
     from tokbench.statistics.inputs import StatisticsInputs, analyse
     from tokbench.tabulation.table import write_tables
 
-    material = StatisticsInputs(Path(tables), {}) if experiment is None else _material(tables, experiment)
+    settings: dict[str, Any] = {
+        "recipes": mapping_of(recipes, "--recipes"),
+        "baselines": by_corpus(baselines),
+        "units": by_corpus(units, "--units", "FILE"),
+        "pilot": pilot,
+        "detect": detect,
+    }
+    if experiment is not None:
+        settings |= read_settings(experiment, "recipes", "baselines", "units")
+    material = StatisticsInputs(
+        Path(tables),
+        settings["recipes"],
+        settings["baselines"],
+        Path(settings["pilot"]) if settings["pilot"] else None,
+        settings["detect"],
+        {corpus: Path(path) for corpus, path in settings["units"].items()},
+    )
     made = analyse(material)
     write_tables(made, Path(output), "statistics")
     for table, frame in made.items():
         click.echo(f"{table.name}: {len(frame):,} rows", err=True)
-
-
-def _material(tables: str, experiment: str) -> "StatisticsInputs":
-    from tokbench.config.load import read_settings
-    from tokbench.statistics.inputs import StatisticsInputs
-
-    settings = read_settings(experiment, "recipes", "baselines", "units")
-    pilot = settings.get("pilot")
-    return StatisticsInputs(
-        Path(tables),
-        settings["recipes"],
-        settings["baselines"],
-        None if pilot is None else Path(pilot),
-        settings.get("detect", DETECT),
-        {corpus: Path(path) for corpus, path in settings["units"].items()},
-    )
 
 
 @command("power", "estimate how many seeds a difference needs", group="stages", place=380)
