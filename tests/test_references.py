@@ -17,9 +17,10 @@ from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
 from tokbench.references import bibliography, entry, known, made
 from tokbench.registry import Registry
-from tokbench.report.bibliography import EMBEDDED, cited
+from tokbench.report.bibliography import BYTE_NGRAMS, EMBEDDED, cited
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
+from tokbench.stage import stages
 
 KINDS = (constructions, segmentations, schemes, metrics, resource_types, corpus_formats)
 REQUIRED = {
@@ -81,12 +82,9 @@ def test_every_entry_is_bibtex_and_cited() -> None:
         assert re.fullmatch(r"\{[^{}]+\}", fields["title"]), key
         assert "-" not in fields.get("pages", "").replace("--", "")
         assert re.fullmatch(r"\d{4}\.\d{4,5}|", fields.get("eprint", ""))
-    from tokbench.report import bibliography as module
-
     named = {key for registry in KINDS for method in registry.methods() for key in method.cites or ()}
     named |= {*EMBEDDED}
-    named |= {*module.CAUSAL_EFFECT}
-    named |= {*module.BOUNDS, *module.NGRAM_MODELS, *module.BYTE_NGRAMS, *module.LANGUAGE_MODELS, *module.TRANSLATIONS}
+    named |= {*BYTE_NGRAMS, *(key for stage in stages for key in stage.cites)}
     assert known().keys() == named, "no entry without a use"
 
 

@@ -33,7 +33,9 @@ ENVIRONMENTS = {
         "Byte language models, pretraining and evaluation.", ("language-models",), ("torch",)
     ),
     "tokenizers": Environment(
-        "Corpora, built and external tokenizers, measures, statistics and reports.", ("existing", "code")
+        "Corpora, built and external tokenizers, measures, statistics and reports.",
+        ("existing", "code"),
+        ("transformers",),
     ),
 }
 HEAD = """\

@@ -29,7 +29,7 @@ from tokbench.workflow.job_states import Plan, read_plan
 
 PATIENCE = 1200.0
 """Seconds until a run that has not ended, or not come to a point, counts as one that never does."""
-UNTOLD = ("manifest.json", "jobs.json", "run.html", ".lock", ".snakemake_timestamp")
+UNTOLD = ("manifest.json", "jobs.json", "run.html", ".lock", ".snakemake_timestamp", ".tokbench.json")
 """Files that tell the time, or of one run."""
 BESIDE = ("logs", "benchmarks", "checkpoints", "packed", "pretokens")
 """Folders of what is no result."""

@@ -96,7 +96,7 @@ def test_every_file_that_is_written_is_checked() -> None:
                 known = isinstance(option.type, OutputFile | OutputFolder) or INPUTS & {*option.opts}
                 assert known, f"{name} {option.opts}"
                 checked += [name] * isinstance(option.type, OutputFile)
-    assert len(checked) == 33
+    assert len(checked) == 34
 
 
 def test_an_input_is_no_output(notes: Path, tokenizer: Path, tmp_path: Path, tokbench: Tokbench) -> None:

@@ -226,7 +226,7 @@ def test_two_phases_take_two_slices() -> None:
 
 CONFIGURATIONS = Path(__file__).parents[1] / "support" / "workflow"
 RESULTS = ("corpus", "pretokens", "initial", "tokenizers", "intrinsic", "tables", "statistics")
-UNTOLD = ("manifest.json", ".snakemake_timestamp")
+UNTOLD = ("manifest.json", ".snakemake_timestamp", ".tokbench.json")
 """Files that tell the time."""
 PATIENCE = 120.0
 """Seconds until a test gives up waiting for what it wants to kill."""

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.conftest import Tokbench
 from tests.support.corpora import TINY, corpus, sentences
 from tokbench.config.load import validate
+from tokbench.config.targets import all_tested_translations
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.parallel_prepare import prepare_parallel
 from tokbench.corpus.parallel_read import read_sentences
@@ -310,9 +311,10 @@ CONFIGURED: dict[str, Any] = {
 
 
 def test_the_workflow_asks_for_every_model_on_every_test() -> None:
-    asked = Translations(validate(CONFIGURED, "here"))
+    experiment = validate(CONFIGURED, "here")
+    asked = Translations(experiment)
     ways = ["small/news/de/en/bpe/bpe/300", "small/news/de/en/bpe/other/300"]
-    assert [f"{one.path}/{one.test}" for one in asked.tested] == [
+    assert [f"{target.path}/{target.test}" for target in all_tested_translations(experiment)] == [
         f"{way}/{test}" for way in ways for test in ("one", "two")
     ]
     names = ("model", "parallel", "source", "target", "variant", "target_variant", "size")

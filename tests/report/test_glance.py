@@ -234,7 +234,7 @@ def test_page_names_comparisons_that_are_not_tested(seeds: int, tmp_path: Path) 
 def test_the_leaderboard_has_no_verdict_from_one_training(seeds: int) -> None:
     scores = analysed(seeds).frames["scoreboard"]
     made = {"versions": {}, "revision": None, "hardware": {"python": "3"}}
-    rows = leaderboard("small", scores, [], {}, made)["scores"]
+    rows = leaderboard("small", scores, [], [], {}, made)["scores"]
     trained = [row for row in rows if row["measure"] in ("bits_per_byte", "accuracy")]
     assert {row["seeds"] for row in trained} == {seeds}
     verdicts = {row["verdict"] for row in trained}

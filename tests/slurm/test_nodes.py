@@ -117,5 +117,5 @@ def files(folder: Path) -> dict[str, bytes]:
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for file in sorted(folder.rglob("*"))
-        if file.is_file() and file.name not in ("manifest.json", ".snakemake_timestamp")
+        if file.is_file() and file.name not in ("manifest.json", ".snakemake_timestamp", ".tokbench.json")
     }

@@ -16,7 +16,7 @@ from tests.slurm.cluster import ROOT, Cluster, Run, job_of, missing, said_by, st
 CONFIGURATION = Path(__file__).with_name("small.yaml" if os.environ.get("TOKBENCH_SLURM") == "small" else "models.yaml")
 TROUBLE = Path(__file__).with_name("trouble.smk")
 PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"))
-UNTOLD = ("manifest.json", ".snakemake_timestamp", "curve.csv")
+UNTOLD = ("manifest.json", ".snakemake_timestamp", ".tokbench.json", "curve.csv")
 """Files that tell the time."""
 LIMITS = ("--cores", "2", "--resources", "mem_mb=8000", "--slurm-init-seconds-before-status-checks", "2")
 """Settings of the profile, reduced to these nodes and times."""

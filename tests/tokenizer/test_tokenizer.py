@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, TOPICS
@@ -373,6 +373,7 @@ def test_any_text_as_the_library_has_it(text: str) -> None:
 
     theirs = to_hugging_face(ours)
     assert isinstance(theirs, tokenizers.Tokenizer)
+    assume(not any(token.content in text for token in theirs.get_added_tokens_decoder().values()))
     assert [tuple(span) for span in ours.character_offsets(text).tolist()] == theirs.encode(text).offsets
 
 
