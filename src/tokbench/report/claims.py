@@ -69,7 +69,7 @@ class Claim:
         untested: reason by variant whose difference from the best is not tested.
         ranked: number of variants compared, including the best.
         last: row of the variant with the largest difference from the best.
-        elsewhere: the best by size, for sizes with two or more ranked variants.
+        best_by_size: the best by size, for sizes with two or more ranked variants.
         on_others: the best at this size by other corpus, for corpora with two or more ranked variants.
         tied: ``alike`` and ``untested`` by other size or corpus.
         outdone: True if a variant that is not ranked has a better value.
@@ -88,7 +88,7 @@ class Claim:
     untested: dict[str, str]
     ranked: int
     last: Row
-    elsewhere: dict[int, str] = field(default_factory=dict)
+    best_by_size: dict[int, str] = field(default_factory=dict)
     on_others: dict[str, str] = field(default_factory=dict)
     tied: dict[int | str, Tied] = field(default_factory=dict)
     outdone: bool = False
@@ -271,13 +271,13 @@ def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row], u
     here = sizes[size]
     alike, untested = _tied(rows, size)
     last = max(here, key=lambda row: (abs(row["behind"] or 0), row["variant"]))
-    elsewhere = {size: str(row["variant"]) for size, row in bests.items()}
-    tied: dict[int | str, Tied] = {other: _tied(rows, other) for other in elsewhere if other != size}
+    best_by_size = {size: str(row["variant"]) for size, row in bests.items()}
+    tied: dict[int | str, Tied] = {other: _tied(rows, other) for other in best_by_size if other != size}
     sign = -1 if measure in HIGHEST else 1
     others = [*(row for row in unranked if row["size"] == size), *(row for row in here if row["best"] is None)]
     outdone = any(sign * (row["value"] - bests[size]["value"]) < 0 for row in others)
     every_size = {row["size"] for row in (*rows, *unranked)} == set(bests)
-    fields = (bests[size], alike, untested, len(here), last, elsewhere)
+    fields = (bests[size], alike, untested, len(here), last, best_by_size)
     ranked = sorted(filter(_ranked, here), key=lambda row: (sign * row["value"], row["variant"]))
     second = next((row for row in ranked if row["variant"] != bests[size]["variant"]), None)
     return Claim(

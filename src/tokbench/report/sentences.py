@@ -227,10 +227,10 @@ def how_far(claim: Claim) -> str:
 
 def other_sizes(claim: Claim) -> str:
     """Return a sentence on the best at other sizes; empty if there are none."""
-    others = {size: one for size, one in claim.external.items() if size != claim.size}
+    others = {size: one for size, one in claim.best_by_size.items() if size != claim.size}
     if not others:
         return ""
-    best, number = claim.best["variant"], len(claim.external)
+    best, number = claim.best["variant"], len(claim.best_by_size)
     different = [f"{one} at {size:,}{_tie(claim, size)}" for size, one in sorted(others.items()) if one != best]
     ties = [
         f"at {size:,} {_close(claim, size)}"
