@@ -3,6 +3,7 @@
 A machine without the optional parts: a run that needs them ends before its first job.
 """
 
+import json
 import os
 import re
 import shutil
@@ -534,6 +535,9 @@ def test_results_copied_without_dates_rerun_nothing(finished: Checkout, tmp_path
         shutil.copy(finished.folder / name, copied.folder / name)
     for name in ("results", ".snakemake"):
         shutil.copytree(finished.folder / name, copied.folder / name, copy_function=shutil.copy, symlinks=True)
+    for file in (copied.folder / "results").rglob(".tokbench.json"):  # As if they had been made an hour ago.
+        record = json.loads(file.read_text())
+        file.write_text(json.dumps({**record, "date": record["date"] - 3600 * 10**9}))
     try:
         assert plan(copied) == set()
     finally:

@@ -33,7 +33,7 @@ TIMESTAMP = ".snakemake_timestamp"
 SECOND = 1_000_000_000
 """Nanoseconds."""
 COPIED = 60 * SECOND
-"""Nanoseconds between the date in a folder's record and that of its file, above which the folder was copied."""
+"""Nanoseconds by which the file of a folder's record is newer than the date in it if the folder was copied."""
 LONGEST = 2000
 """Maximum characters of a parameter in a record; a longer one is represented by its digest."""
 TRIGGERS = {"code": "CODE", "libraries": "SOFTWARE_ENV"}
@@ -197,7 +197,7 @@ def _restore_date(result: Path) -> None:
     Snakemake compares the content of files, but only the dates of folders. The date of the record's file shows a copy.
     """
     made = date_of_folder(result) if result.is_dir() else None
-    if made is not None and abs((result / FOLDER_RECORD).stat().st_mtime_ns - made) > COPIED:
+    if made is not None and (result / FOLDER_RECORD).stat().st_mtime_ns - made > COPIED:
         (result / TIMESTAMP).touch()
         for name in (TIMESTAMP, FOLDER_RECORD):
             os.utime(result / name, ns=(made, made))
