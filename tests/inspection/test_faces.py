@@ -13,7 +13,7 @@ import pytest
 import tokbench
 from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
-from tokbench.report.comparison_sentences import baseline_sentence, comparison_sentence
+from tokbench.report.sentences import baseline_sentence, comparison_sentence
 from tokbench.statistics.comparisons.model_bits import compare_model_bits
 from tokbench.statistics.comparisons.paired_comparisons import paired_comparisons
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD, scoreboard, scoreboard_families

@@ -17,12 +17,14 @@ from tests.support.small_report import altered, board_of_seeds, whole
 from tokbench.config.experiment import Experiment
 from tokbench.io.provenance import last_day
 from tokbench.options import validated
-from tokbench.report.answer import answers, caveats, in_bytes
+from tokbench.report.answer import answers
+from tokbench.report.caveats import caveats
 from tokbench.report.content import shown
 from tokbench.report.html import made_of, render
 from tokbench.report.layout import Table
 from tokbench.report.leaderboard import read_splits
 from tokbench.report.sections.scoreboard import scoreboard
+from tokbench.report.wording import in_bytes
 from tokbench.tabulation.documents import LEAKAGE
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.support.small_report import DECLARED, PARTS, SIZES, VARIANTS, accuracy, altered, intrinsic, whole
 from tokbench.errors import TokbenchError
 from tokbench.report import figure_sentences
+from tokbench.report.answer import summary
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.html import drawings, sections, tables
 from tokbench.report.layout import Drawing, Heading, Section, Table, layout
@@ -22,7 +23,6 @@ from tokbench.report.sections.intrinsic import corpus_values
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
 from tokbench.report.sections.subjects import by_subject
 from tokbench.report.sections.translation import vocabularies
-from tokbench.report.sentences import summary
 from tokbench.report.typeset import to_markdown
 from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
 from tokbench.tabulation.intrinsic import INTRINSIC

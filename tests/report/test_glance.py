@@ -24,12 +24,11 @@ from tests.support.small_report import (
 )
 from tokbench.config.experiment import Experiment
 from tokbench.options import validated
-from tokbench.report.answer import answers
+from tokbench.report.answer import answers, summary
 from tokbench.report.content import ReportContent, shown
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
 from tokbench.report.leaderboard import leaderboard
-from tokbench.report.sentences import summary
 from tokbench.report.typeset import to_latex, to_markdown
 from tokbench.statistics.comparisons.families import ALIKE, TOKENS, UNTESTED
 from tokbench.statistics.inputs import StatisticsInputs

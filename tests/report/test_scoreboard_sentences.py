@@ -10,12 +10,11 @@ from tests.support.fake_results import SIZES, VARIANTS, drawn, drawn_apart, show
 from tests.support.small_report import altered, whole
 from tokbench.config.experiment import Experiment
 from tokbench.options import validated
-from tokbench.report.answer import answers
-from tokbench.report.claims import claims, crossings
+from tokbench.report.answer import answers, summary
+from tokbench.report.claims import best_claims, claims_across
 from tokbench.report.content import shown as shown_of
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
-from tokbench.report.sentences import summary
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
@@ -134,9 +133,10 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
         validated(settings, Experiment, "here"), settings, [SCOREBOARD], {"scoreboard": pl.concat([other, board])}, {}
     )
     assert (content.corpora, content.built_from) == (["books", "articles", "code"], ["books"])
-    [claim] = [one for one in claims(content) if one.measure == "tokens"]
+    [claim] = [one for one in best_claims(content) if one.measure == "tokens"]
     [first] = other.filter(verdict="best", size=max(SIZES))["variant"].unique()
-    assert (claim.corpus, claim.on_others) == ("books", {"articles": first})
+    assert claim.corpus == "books"
+    assert {corpus: rows[0]["variant"] for corpus, rows in claim.corpora.items()} == {"articles": first}
     sentences = summary(content)
     assert sentences[0].startswith("At a vocabulary of 400, bpe, of those ranked, needs the fewest tokens for books: ")
     assert sentences[0].endswith(f"Best on other texts: {first} on articles (no significant difference: sage).")
@@ -152,14 +152,14 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
 def test_sentences_are_about_one_pretokenizer_or_name_both() -> None:
     """A claim is about those of one pre-tokenizer; what crosses says which two there are, and that they differ."""
     content, board = shown_apart(), drawn_apart()
-    found = claims(content)
-    assert "tokens" in {one.measure for one in crossings(content)}
+    found = best_claims(content)
+    assert "tokens" in {one.measure for one in claims_across(content)}
     assert {one.pretokenizer for one in found} <= {"gpt2", "first_space"}
     for claim in found:
         rows = board.filter(measure=claim.measure, size=claim.size, pretokenization=claim.pretokenizer)
-        assert claim.ranked == rows.filter(pl.col("verdict") != "not ranked").height == 2
+        assert len(claim.rows) == rows.filter(pl.col("verdict") != "not ranked").height == 2
         assert said_of(claim.pretokenizer) in " ".join(summary(content))
-    for crossing in crossings(content):
+    for crossing in claims_across(content):
         ranked = board.filter(pl.col("verdict") != "not ranked", measure=crossing.measure, size=crossing.size)
         highest = crossing.measure in ("accuracy", "alignment")
         assert crossing.best["variant"] == ranked.sort("value", "variant", descending=[highest, False])["variant"][0]
@@ -176,7 +176,7 @@ def test_sentences_across_pretokenizers_need_two_trainings(seeds: int) -> None:
     """With one training there are numbers, each with its pre-tokenizer; with two a best, and no test."""
     content = shown_apart(seeds)
     trained = {"bits_per_byte", "accuracy"}
-    found = {one.measure for one in (*claims(content), *crossings(content))}
+    found = {one.measure for one in (*best_claims(content), *claims_across(content))}
     assert found & trained == (set() if seeds == 1 else trained)
     said = " ".join([*summary(content), *(f"{one.head} {one.text}" for one in answers(content)[0].statements)])
     assert ("with the language model “tiny”, " in said) == (seeds > 1)

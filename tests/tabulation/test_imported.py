@@ -33,11 +33,11 @@ from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure_documents
 from tokbench.metric.renyi import renyi_efficiency
 from tokbench.optimum.gap import gap_of
+from tokbench.report.answer import summary
 from tokbench.report.content import ReportContent
 from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.html import sections
 from tokbench.report.layout import Drawing, Section, Table, layout
-from tokbench.report.sentences import summary
 from tokbench.stage import stages
 from tokbench.stages.bounds import all_bounds
 from tokbench.stages.report import ExampleTargets

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.report.comparison_sentences import comparison_sentence
+from tokbench.report.sentences import comparison_sentence
 from tokbench.statistics.comparisons.families import TOKENS
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ def cited(experiment: Experiment) -> list[str]:
 
 
 def _cited(experiment: Experiment) -> Iterator[str]:
+    # Sources of text.
     for corpus in experiment.corpora.values():
         if isinstance(corpus.source, EmbeddedSource):
             yield from EMBEDDED
@@ -35,6 +36,7 @@ def _cited(experiment: Experiment) -> Iterator[str]:
             yield _of_hub(corpus.source)
     for parallel in experiment.parallel_corpora.values():
         yield from (_of_hub(pairs.source) for pairs in parallel.on_hub())
+    # The phases of each tokenizer that is built.
     for variant in experiment.built.values():
         construction = constructions[variant.construction.method]
         cut = construction.segmentation if variant.segmentation is None else variant.segmentation.method
@@ -45,6 +47,7 @@ def _cited(experiment: Experiment) -> Iterator[str]:
         yield from _of(segmentations[cut])
         if variant.byte_lm is not None and experiment.byte_lms[variant.byte_lm].kind == "ngram":
             yield from BYTE_NGRAMS
+    # Metrics, by the inputs that the experiment has.
     seen: list[Sight] = ["text", "languages"]
     for resource in experiment.resources.values():
         kind = resource_types[resource.type]
@@ -54,6 +57,7 @@ def _cited(experiment: Experiment) -> Iterator[str]:
         seen.append("embeddings")
     for family in families_of(*dict.fromkeys(seen)):
         yield from _of(family)
+    # Stages with results.
     for stage in stages:
         if any(result.files(experiment) for result in stage.results):
             yield from stage.cites

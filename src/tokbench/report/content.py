@@ -17,7 +17,7 @@ from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
 from tokbench.io.yaml import dump_yaml
 from tokbench.pretokenization import pretokenization_of
-from tokbench.report.wording import join_some
+from tokbench.report.wording import UNKNOWN_PRETOKENIZER, join_some
 from tokbench.statistics.accuracies.seeds import same_but_for_seed
 from tokbench.statistics.undersized import smaller_than_asked, undersized_vocabularies
 from tokbench.tabulation import limits
@@ -30,7 +30,6 @@ T = TypeVar("T")
 _ROUNDED = 1e-9
 """Tolerance for rounding when shares are checked."""
 BEST = "the best"
-UNKNOWN_PRETOKENIZER = "not known"
 NOT_RUN = "The stage is switched off in the configuration or was not run."
 
 
@@ -116,14 +115,15 @@ class ReportContent:
         ranks = self.frames.get("ranks")
         if not self.has_many_variants or ranks is None:
             return (
-                [*self.baselines, *(one for one in self.variants if one not in self.baselines)]
+                [*self.baselines, *(variant for variant in self.variants if variant not in self.baselines)]
                 if self.has_many_variants
                 else self.variants
             )
         best = dict(ranks.drop_nulls("rank").group_by("variant").agg(pl.col("rank").min()).iter_rows())
         last = len(self.recipes) + 1
         others = sorted(
-            set(self.variants) - set(self.baselines), key=lambda one: (best.get(one, last), self._places[one])
+            set(self.variants) - set(self.baselines),
+            key=lambda variant: (best.get(variant, last), self._places[variant]),
         )
         return [*self.baselines, *others]
 
@@ -136,7 +136,9 @@ class ReportContent:
         """Pre-tokenizer of each variant if known, the baselines first."""
         imported = self.frames.get("imported")
         known = {} if imported is None else dict(imported.select("variant", "pretokenization").iter_rows())
-        known |= {name: str(one["pretokenization"]) for name, one in self.recipes.items() if "pretokenization" in one}
+        known |= {
+            name: str(recipe["pretokenization"]) for name, recipe in self.recipes.items() if "pretokenization" in recipe
+        }
         return {name: known[name] for name in dict.fromkeys([*self.baselines, *self.variants]) if name in known}
 
     @cached_property
@@ -208,9 +210,9 @@ class ReportContent:
         Args:
             cells: variant and size of each cell that could be the best, by (row index, column name).
         """
-        found = {place: one for place, one in cells.items() if one in self.fewer}
-        sentences = [f"{variant} at {size:,}" for variant, size in dict.fromkeys(found.values())]
-        return frozenset(found), [
+        undersized = {place: key for place, key in cells.items() if key in self.fewer}
+        sentences = [f"{variant} at {size:,}" for variant, size in dict.fromkeys(undersized.values())]
+        return frozenset(undersized), [
             f"Not ranked (fewer tokens than others of their size): {join_some(sentences)}."
         ] * bool(sentences)
 
@@ -301,7 +303,7 @@ def drawn_of(order: Sequence[str], baselines: Sequence[str]) -> list[str]:
     """Return the variants of an order that a figure shows: all, or of many the first and the baselines."""
     if len(order) <= limits.MAX_PAIRWISE_VARIANTS:
         return list(order)
-    return [*order[: limits.MAX_DRAWN], *(one for one in order[limits.MAX_DRAWN :] if one in baselines)]
+    return [*order[: limits.MAX_DRAWN], *(variant for variant in order[limits.MAX_DRAWN :] if variant in baselines)]
 
 
 def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
@@ -325,7 +327,7 @@ def _check(table: TidyTable, frame: pl.DataFrame) -> None:
         raise TokbenchError(
             f"{table.name}: no column {', '.join(absent)}; rebuild the table with the stage that writes it"
         )
-    for column in (one for one in table.columns if one.unit == SHARE):
+    for column in (column for column in table.columns if column.unit == SHARE):
         shares = frame[column.name].cast(pl.Float64)
         outside = shares.filter((shares < -_ROUNDED) | (shares > 1 + _ROUNDED))
         if not outside.is_empty():

@@ -39,7 +39,7 @@ class ExternalTokenizers:
         """Return a section with marks and notes in its tables, and a sentence in the captions of its figures."""
         if not self._rows:
             return section
-        return replace(section, exhibits=[self._noted(one) for one in section.exhibits])
+        return replace(section, exhibits=[self._noted(exhibit) for exhibit in section.exhibits])
 
     def _noted(self, exhibit: Exhibit) -> Exhibit:
         if isinstance(exhibit, Table):
@@ -51,24 +51,24 @@ class ExternalTokenizers:
 
     def _marked(self, table: Table) -> Table:
         names = [column.name for column in table.shown if column.name in NAMES]
-        found = {
+        external = {
             (index, name): str(variant)
             for name in names
             for index, variant in enumerate(table.frame[name].to_list())
             if variant in self._rows
         }
-        if not found or table.name == IMPORTED.name:
+        if not external or table.name == IMPORTED.name:
             return table
-        marks = {place: LOSSY if variant in self.lossy else AS_IT_IS for place, variant in found.items()}
-        paths = dict(found)
-        for index, name in found:
+        marks = {place: LOSSY if variant in self.lossy else AS_IT_IS for place, variant in external.items()}
+        paths = dict(external)
+        for index, name in external:
             paths[index, "size"] = OWN if name == "variant" else "*"
         lossy = frozenset(index for (index, _), mark in marks.items() if mark == LOSSY)
         return replace(
             table,
             marks={**table.marks, **marks},
             paths={**table.paths, **paths},
-            notes=[*table.notes, *self._sentences(dict.fromkeys(found.values()))],
+            notes=[*table.notes, *self._sentences(dict.fromkeys(external.values()))],
             reference_rows=table.reference_rows | lossy,
         )
 

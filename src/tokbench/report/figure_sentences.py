@@ -18,7 +18,7 @@ def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | 
         decimals: digits after the point (default: fitted to the values).
     """
     number = Counter(size for _, size in values)
-    size = max(number, key=lambda one: (number[one] > 1, one))
+    size = max(number, key=lambda size: (number[size] > 1, size))
     here = {variant: value for (variant, other), value in values.items() if other == size}
     return f"{what} at a vocabulary of {size:,}: {_from_to(here, decimals)}"
 
@@ -29,9 +29,9 @@ def ends(what: str, values: Mapping[str, float], decimals: int | None = None) ->
 
 
 def _from_to(values: Mapping[str, float], decimals: int | None = None) -> str:
-    low, high = (end(values, key=lambda one: (values[one], one)) for end in (min, max))
+    low, high = (end(values, key=lambda variant: (values[variant], variant)) for end in (min, max))
     digits = fitting_decimals(list(values.values())) if decimals is None else decimals
-    least, most = (printed(values[one], "real", digits) for one in (low, high))
+    least, most = (printed(values[variant], "real", digits) for variant in (low, high))
     if len(values) == 1:
         return f"{least}, {low}."
     return f"{least} for all, at this precision." if least == most else f"from {least}, {low}, to {most}, {high}."
@@ -49,8 +49,8 @@ def first_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[
         if model not in ranked:
             sentences.append(f"{ONE_TRAINING} with {model}")
             continue
-        here = {variant: printed(value, "real", 1) for (one, variant), value in averages.items() if one == model}
-        highest = printed(max(value for (one, _), value in averages.items() if one == model), "real", 1)
+        here = {variant: printed(value, "real", 1) for (name, variant), value in averages.items() if name == model}
+        highest = printed(max(value for (name, _), value in averages.items() if name == model), "real", 1)
         sentences.append(
             f"{join_some([variant for variant in here if here[variant] == highest])} with {model}, {highest} %"
         )
@@ -69,8 +69,8 @@ def significant_pairs(p_values: PValues, holm: PValues) -> str:
     """
     pairs = {frozenset(pair) for pair, p in p_values.items() if p is not None}
     apart, corrected = (
-        len({frozenset(pair) for pair, p in found.items() if p is not None and p <= SIGNIFICANCE})
-        for found in (p_values, holm)
+        len({frozenset(pair) for pair, p in values.items() if p is not None and p <= SIGNIFICANCE})
+        for values in (p_values, holm)
     )
     if not apart:
         sentence = pluralise(len(pairs), "pair")
@@ -87,8 +87,8 @@ def within_reach(ranks: Mapping[str, float], difference: float) -> str:
         ranks: average rank by variant.
         difference: critical difference.
     """
-    best = min(ranks, key=lambda one: (ranks[one], one))
-    near = sorted(one for one in ranks if one != best and ranks[one] - ranks[best] <= difference)
+    best = min(ranks, key=lambda variant: (ranks[variant], variant))
+    near = sorted(variant for variant in ranks if variant != best and ranks[variant] - ranks[best] <= difference)
     others = f"; {NO_DIFFERENCE} from it: {join_some(near)}" if near else "; all others are significantly worse"
     return f"{best} has the lowest average rank, {ranks[best]:.2f}{others * (len(ranks) > 1)}."
 
@@ -100,7 +100,7 @@ def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
         baseline: name of the reference.
         verdicts: verdict of each variant, see :mod:`tokbench.statistics.significance.verdicts`.
     """
-    sentences = [f"{IN_WORDS[one]}: {number:,}" for one, number in sorted(Counter(verdicts).items())]
+    sentences = [f"{IN_WORDS[verdict]}: {number:,}" for verdict, number in sorted(Counter(verdicts).items())]
     return f"{pluralise(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(sentences).capitalize()}."
 
 

@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 from tokbench.io.atomic import atomic_file, atomic_folder
 from tokbench.io.job_record import comment_of_job
-from tokbench.report.answer import answers, caveats
+from tokbench.report.answer import answers
+from tokbench.report.caveats import caveats
 from tokbench.report.content import ReportContent
 from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save
@@ -128,13 +129,15 @@ def sections(content: ReportContent) -> list[Section]:
     """Return the sections that have content, in order of reading."""
     noted = ExternalTokenizers(content).noted
     made = [noted(_with_remaining_tables(content, make(content))) for make in _ORDER]
-    return [one for one in made if one.paragraphs or one.exhibits or one.missing or one.verbatim]
+    return [
+        section for section in made if section.paragraphs or section.exhibits or section.missing or section.verbatim
+    ]
 
 
 def missing(made: list[Section]) -> list[str]:
     """Return sentences on the missing parts of sections, one for each reason."""
     of: dict[str, list[str]] = {}
-    for name, _, reason in (one.partition(": ") for section in made for one in section.missing):
+    for name, _, reason in (part.partition(": ") for section in made for part in section.missing):
         of.setdefault(reason, []).append(name[0].lower() + name[1:] if name[1:2].islower() else name)
     return [f"Not included: {listed(list(dict.fromkeys(names)))}. {reason}" for reason, names in of.items()]
 
@@ -143,9 +146,11 @@ def _with_missing_parts_once(made: list[Section]) -> list[Section]:
     """Return the sections with content; one of them lists the missing parts of all."""
     lacking = missing(made)
     return [
-        replace(one, missing=lacking if one.identifier == _OF_EXPERIMENT else ())
-        for one in made
-        if any(not isinstance(exhibit, Heading) for exhibit in one.exhibits) or one.paragraphs or one.verbatim
+        replace(section, missing=lacking if section.identifier == _OF_EXPERIMENT else ())
+        for section in made
+        if any(not isinstance(exhibit, Heading) for exhibit in section.exhibits)
+        or section.paragraphs
+        or section.verbatim
     ]
 
 
@@ -174,7 +179,10 @@ def render(content: ReportContent, path: Path | str) -> None:
     made = _with_missing_parts_once(sections(content))
     drawn = [exhibit for section in made for exhibit in section.exhibits if isinstance(exhibit, Drawing)]
     letters, svgs = share_letters(
-        [inline(one.draw(width=SCREEN), f"f{index}", one.says or one.caption) for index, one in enumerate(drawn, 1)]
+        [
+            inline(drawing.draw(width=SCREEN), f"f{index}", drawing.says or drawing.caption)
+            for index, drawing in enumerate(drawn, 1)
+        ]
     )
     figures = iter(_numbered(drawn, svgs))
     tables = count(1)

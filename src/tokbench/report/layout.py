@@ -83,7 +83,9 @@ class NumberSource:
     def behind(self) -> str:
         """Files behind each number, in words; empty if there are none."""
         shared = {key: str(value) for key, value in self.at.items()}
-        return ", ".join(re.sub(r"{(\w+)}", lambda key: shared.get(key[1], key[1].upper()), one) for one in self.files)
+        return ", ".join(
+            re.sub(r"{(\w+)}", lambda key: shared.get(key[1], key[1].upper()), file) for file in self.files
+        )
 
     def __str__(self) -> str:
         return ", ".join(self.tables) + f", from {self.behind}" * bool(self.behind)
@@ -222,6 +224,7 @@ def layout(table: Table) -> PrintedTable:
 
     Ties are decided at the printed digits: cells that print like the best are also best.
     """
+    # Letters of notes count over the entire table, column by column.
     letters: dict[str, str] = {}
     columns: list[list[PrintedCell]] = []
     for column in table.shown:
@@ -231,6 +234,7 @@ def layout(table: Table) -> PrintedTable:
         if decimals is None:
             fixed = {"percent": 1, "p": 2}.get(column.kind)
             decimals = fitting_decimals(numbers) if fixed is None else fixed
+        # Cells of the column: a dash with a reason, or a value with its marks.
         best = _best(table, column, values, decimals)
         cells = []
         for index, value in enumerate(values):
@@ -247,6 +251,7 @@ def layout(table: Table) -> PrintedTable:
                 note = "" if remark is None else letters.setdefault(remark, _letter(len(letters)))
                 cells.append(PrintedCell(text, bold, note, _key(value), mark, path, small, table.bars.get(place)))
         columns.append(cells)
+    # Columns become rows.
     return PrintedTable(
         headers=[column.header or column.name for column in table.shown],
         numeric=[column.kind != "text" for column in table.shown],
@@ -271,12 +276,12 @@ def _best(table: Table, column: PrintedColumn, values: Sequence[Any], decimals: 
             continue
         if (index, column.name) not in table.unranked:
             groups.setdefault(within[index], []).append(index)
-    found: set[int] = set()
+    rows: set[int] = set()
     for group in groups.values():
         end = (max if column.best == "highest" else min)(values[index] for index in group)
         text = printed(end, column.kind, decimals)
-        found |= {index for index in group if len(group) > 1 and printed(values[index], column.kind, decimals) == text}
-    return found
+        rows |= {index for index in group if len(group) > 1 and printed(values[index], column.kind, decimals) == text}
+    return rows
 
 
 def main_finding(table: Table, printed: PrintedTable) -> str:

@@ -13,7 +13,7 @@ from tokbench.corpus.documents import SplitContents, counts_of, splits_of
 from tokbench.io.json import read_json
 from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
-from tokbench.report.comparison_sentences import baseline_sentence
+from tokbench.report.sentences import baseline_sentence, sentence
 from tokbench.statistics.comparisons.families import TOKENS
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.table import TidyTable
@@ -53,10 +53,10 @@ def leaderboard(
         "tokbench": {"version": versions.pop("tokbench", None), "revision": made["revision"]},
         "versions": {**versions, "python": made["hardware"]["python"]},
         "corpora": [
-            dict(zip(("corpus", "split"), key.split("/", 1), strict=True)) | found._asdict()
-            for key, found in sorted(corpora.items())
+            dict(zip(("corpus", "split"), key.split("/", 1), strict=True)) | contents._asdict()
+            for key, contents in sorted(corpora.items())
         ],
-        "tokenizers": sorted(map(_tokenizer, tokenizers), key=lambda one: (one["variant"], str(one["size"]))),
+        "tokenizers": sorted(map(_tokenizer, tokenizers), key=lambda entry: (entry["variant"], str(entry["size"]))),
         "models": sorted(map(_model, models), key=lambda model: (model["model"], model["variant"], model["size"])),
         "scores": scores.to_dicts(),
     }
@@ -72,7 +72,7 @@ def read_splits(path: Path | str) -> dict[tuple[str, str], tuple[int | None, int
         TokbenchError: the file cannot be read.
     """
     corpora = read_json(path, remedy="write the leaderboard again")["corpora"]
-    return {(one["corpus"], one["split"]): (one["documents"], one["bytes"]) for one in corpora}
+    return {(split["corpus"], split["split"]): (split["documents"], split["bytes"]) for split in corpora}
 
 
 def answer(folder: Path | str) -> str:
@@ -93,15 +93,16 @@ def answer(folder: Path | str) -> str:
         and row["pretokenization"] == row["baseline_pretokenization"]
     ]  # fmt: skip
     if not rows:
-        return "No tokenizer is compared with a baseline of the same pre-tokenizer."
+        return sentence("no baseline")
     size = max(row["size"] for row in rows)
     corpus = rows[0]["corpus"]
     rows = [row for row in rows if (row["corpus"], row["size"]) == (corpus, size)]
     better = [row for row in rows if row["difference_verdict"] == "better"]
     at = f"At {size:,} tokens, with the pre-tokenizer {rows[0]['pretokenization']}, on {corpus}:"
     if not better:
-        return f"{at} no tokenizer needs significantly fewer tokens than {rows[0]['baseline']}."
-    return f"{at} {baseline_sentence(min(better, key=lambda row: row['difference']))}"
+        return sentence("none better", at=at, baseline=rows[0]["baseline"])
+    best = min(better, key=lambda row: row["difference"])
+    return sentence("fewest tokens", at=at, comparison=baseline_sentence(best))
 
 
 def leaderboard_of(
@@ -137,9 +138,9 @@ def leaderboard_of(
 
 def as_table(board: Mapping[str, Any], declared: TidyTable = SCOREBOARD) -> pl.DataFrame:
     """Return the scores as a table; every row also has the experiment, version, revision and checksums."""
-    evaluated = {one["corpus"]: one["sha256"] for one in board["corpora"] if one["split"] == "evaluation"}
-    vocabularies = {(one["variant"], one["size"]): one["sha256"] for one in board["tokenizers"]}
-    scores = pl.DataFrame(board["scores"], schema=declared.schema, orient="row")
+    evaluated = {entry["corpus"]: entry["sha256"] for entry in board["corpora"] if entry["split"] == "evaluation"}
+    vocabularies = {(entry["variant"], entry["size"]): entry["sha256"] for entry in board["tokenizers"]}
+    scores = pl.DataFrame(board["scores"], schema=declared.schema)
     return scores.with_columns(
         pl.lit(board["experiment"]).alias("experiment"),
         pl.lit(board["tokbench"]["version"]).alias("tokbench"),

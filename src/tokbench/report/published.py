@@ -120,12 +120,14 @@ def _differences() -> list[dict[str, Any]]:
 
 def bold_table() -> Table:
     """Return the table of bold cells of tables 1 and 2, next to the bold cells by the paper's rule."""
+    # The rows of a group, with the cells that the rule sets in bold.
     cells = facts.cells().filter(pl.col("where").is_in(["Table 1", "Table 2"]), paper=PAPER)
     keys = ["where", "corpus", "task", "size"]
     groups = cells.with_columns(pl.col("value").cast(pl.Float64)).pivot(
         "metric", index=[*keys, "variant"], values="value"
     )
     rows = [row for _, part in groups.group_by(keys, maintain_order=True) for row in _by_the_rule(part)]
+    # Columns: printed numbers, and bold cells in print and by the rule.
     columns = [
         PrintedColumn("where", "printed in"),
         PrintedColumn("corpus", "direction"),
@@ -186,10 +188,12 @@ def table_of(name: str, caption: str, statistics: Sequence[Statistic], kind: Kin
         kind: print format of our numbers.
         decimals: digits of our numbers; None to fit them to the values.
     """
+    # An equality has no sign in the column of bounds.
     frame = pl.DataFrame(
         [asdict(statistic) for statistic in statistics],
         schema={field.name: _TYPES.get(field.name, pl.String) for field in fields(Statistic)},
     ).with_columns(pl.when(pl.col("relation") == "=").then(pl.lit("")).otherwise(pl.col("relation")).alias("relation"))
+    # Columns; those without any value are not shown.
     columns = [
         PrintedColumn("paper"),
         PrintedColumn("where", "printed in"),
@@ -208,6 +212,7 @@ def table_of(name: str, caption: str, statistics: Sequence[Statistic], kind: Kin
     ]
     empty = [column for column in columns if not any(value not in ("", None) for value in frame[column.name].to_list())]
     shown = [column for column in columns if column not in empty]
+    # The note says why a number is not recomputed.
     reasons = {
         (index, column): statistic.note
         for index, statistic in enumerate(statistics)
@@ -241,17 +246,18 @@ def distinct(statistics: Sequence[Statistic]) -> list[Statistic]:
     """Return each number once; of a number that is printed several times, the print that agrees least."""
     worst: dict[tuple[str, ...], Statistic] = {}
     order = list(VERDICTS)
-    for one in statistics:
-        key = (one.paper, one.statistic, one.model, one.size, one.a, one.b)
-        if key not in worst or order.index(one.verdict) > order.index(worst[key].verdict):
-            worst[key] = one
+    for statistic in statistics:
+        key = (statistic.paper, statistic.statistic, statistic.model, statistic.size, statistic.a, statistic.b)
+        if key not in worst or order.index(statistic.verdict) > order.index(worst[key].verdict):
+            worst[key] = statistic
     return list(worst.values())
 
 
 def far_p_values(statistics: Sequence[Statistic]) -> list[Statistic]:
     """Return the p-values within rounding whose recomputed value is more than :data:`FAR` from the printed one."""
-    p_values = [one for one in distinct(statistics) if one.statistic == "wilcoxon_p" and one.verdict == WITHIN]
-    return [one for one in p_values if one.ours is not None and abs(one.ours / float(one.published) - 1) > FAR]
+    numbers = [number for number in distinct(statistics) if number.verdict == WITHIN]
+    p_values = [number for number in numbers if number.statistic == "wilcoxon_p" and number.ours is not None]
+    return [number for number in p_values if abs((number.ours or 0.0) / float(number.published) - 1) > FAR]
 
 
 def agreement_table(statistics: Sequence[Statistic]) -> Table:
@@ -277,8 +283,13 @@ def lacking_table(released: bool) -> Table:
     """
     frame = facts.lacking()
     if not released:
-        more = ("pathpiece", "Figure 5, Table 11", "from the vocabularies", "the released files were not given")
-        frame = pl.concat([frame, pl.DataFrame([more], schema=frame.schema, orient="row")])
+        more = {
+            "paper": "pathpiece",
+            "where": "Figure 5, Table 11",
+            "what": "from the vocabularies",
+            "why": "the released files were not given",
+        }
+        frame = pl.concat([frame, pl.DataFrame([more], schema=frame.schema)])
     return Table("not-recomputed", "Numbers of the papers that are not recomputed, with reasons.", frame)
 
 
@@ -408,19 +419,18 @@ def _page(
 
 def _value_rows(statistics: Sequence[Statistic]) -> list[str]:
     rows = ["| printed in | a better than b | theirs | ours | least | greatest |", "|---|---|---|---|---|---|"]
-    for one in statistics:
-        spans = " | ".join(f"{value:.2g}" for value in (one.ours, one.low, one.high) if value is not None)
-        rows.append(f"| {one.where} | `{one.a}`, `{one.b}` | {one.published} | {spans} |")
+    for number in statistics:
+        spans = " | ".join(f"{value:.2g}" for value in (number.ours, number.low, number.high) if value is not None)
+        rows.append(f"| {number.where} | `{number.a}`, `{number.b}` | {number.published} | {spans} |")
     return rows if statistics else ["None."]
 
 
 def _rows(statistics: Sequence[Statistic], verdict: str) -> list[str]:
     chosen = [statistic for statistic in statistics if statistic.verdict == verdict]
     rows = ["| paper | printed in | number | theirs | ours | remark |", "|---|---|---|---|---|---|"]
-    for one in chosen:
-        what = ", ".join(
-            filter(None, (one.statistic.replace("_", " ").replace(":", ", "), one.a, one.b, one.model, one.size))
-        )
-        ours = "–" if one.ours is None else f"{one.ours:,.{0 if one.ours == int(one.ours) else 3}f}"
-        rows.append(f"| {one.paper} | {one.where} | {what} | {one.published} | {ours} | {one.note} |")
+    for number in chosen:
+        name = number.statistic.replace("_", " ").replace(":", ", ")
+        names = ", ".join(filter(None, (name, number.a, number.b, number.model, number.size)))
+        ours = "–" if number.ours is None else f"{number.ours:,.{0 if number.ours == int(number.ours) else 3}f}"
+        rows.append(f"| {number.paper} | {number.where} | {names} | {number.published} | {ours} | {number.note} |")
     return rows if chosen else ["Nothing."]

@@ -112,24 +112,26 @@ def _by_model(look_order: list[str]) -> Drawing:
 
 def _differences(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statistic]) -> Drawing:
     """Return one figure of figures 8 to 11, 13 and section 5.2 (30 cells), and figures 14 to 22 (ten cells)."""
+    # A row for each p-value that the paper prints as an equality and that is recomputed.
     rows = []
     for statistic in statistics:
         if statistic.statistic != "wilcoxon_p" or statistic.relation != "=" or statistic.ours is None:
             continue
         pairs = (one_size if statistic.size else main).pairs
-        found = pairs.filter(a=statistic.a, b=statistic.b).row(0, named=True)
+        pair = pairs.filter(a=statistic.a, b=statistic.b).row(0, named=True)
         where = statistic.where.replace("Figure", "Fig.").replace("Section", "Sec.")
         digits = len(Decimal(statistic.published).as_tuple().digits)
         p_values = [probability(p, digits) for p in (statistic.ours, float(statistic.published))]
         rows.append(
             differences.Row(
                 f"{statistic.a} − {statistic.b}",
-                100 * found["mean_difference"],
+                100 * pair["mean_difference"],
                 None,
                 f"{where}: {p_values[0]} ({p_values[1]})",
                 significant=statistic.ours <= ALPHA,
             )
         )
+    # Caption and axes.
     caption = (
         f"The comparisons of {PAPER}, section 5.2 and figures 8 to 22: mean difference of accuracies over cells (30 "
         "cells; 10 from figure 14 on). On the right: this difference, and p of the one-sided exact Wilcoxon "

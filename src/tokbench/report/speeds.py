@@ -15,10 +15,12 @@ def read_speeds(files: Iterable[str]) -> dict[tuple[str, int, str], ColdSpeed | 
     Raises:
         TokbenchError: a file cannot be read.
     """
-    found = (read_result(file, "count the tokens again") for file in files)
+    results = (read_result(file, "count the tokens again") for file in files)
     return {
-        (str(one["corpus"]), int(one["size"]), str(one["variant"])): (
-            ColdSpeed(int(one["bytes"]), float(one["seconds"]), int(one["rounds"])) if "rounds" in one else None
+        (str(result["corpus"]), int(result["size"]), str(result["variant"])): (
+            ColdSpeed(int(result["bytes"]), float(result["seconds"]), int(result["rounds"]))
+            if "rounds" in result
+            else None
         )
-        for one in found
+        for result in results
     }

@@ -53,10 +53,10 @@ def latex(text: str) -> str:
     """Escape plain text for LaTeX."""
     return re.sub(
         "[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|.",
-        lambda found: (
-            rf"\textsuperscript{{{found[0].translate(_RAISED)}}}"
-            if found[0][0] in "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
-            else _LATEX.get(found[0], found[0])
+        lambda match: (
+            rf"\textsuperscript{{{match[0].translate(_RAISED)}}}"
+            if match[0][0] in "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+            else _LATEX.get(match[0], match[0])
         ),
         text,
         flags=re.DOTALL,
@@ -70,6 +70,7 @@ def to_csv(table: Table) -> str:
     notes on cells that have a value; each is left out if it would be empty. Text is guarded, see
     :mod:`tokbench.io.tables`.
     """
+    # Reasons, marks and remarks have a column each, if there are any.
     names = [column.name for column in table.shown]
     rows = table.frame.select(names).rows()
     missing = [
@@ -89,6 +90,7 @@ def to_csv(table: Table) -> str:
         for index in range(len(rows))
     ]
     said = {name: lines for name, lines in (("marks", marks), ("missing", missing), ("remarks", remarks)) if any(lines)}
+    # Values as they are; text that a spreadsheet would run is guarded.
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*names, *said])

@@ -10,6 +10,8 @@ from tokbench.errors import joined
 if TYPE_CHECKING:
     from tokbench.tabulation.table import Kind
 
+UNKNOWN_PRETOKENIZER = "not known"
+
 
 def slug(*parts: object) -> str:
     """Return a name for files, labels and anchors: a run of characters other than ``[A-Za-z0-9_.]`` is one hyphen."""
@@ -45,6 +47,14 @@ def without_rank(variants: Sequence[str]) -> str:
 def pluralise(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: ``1 size``, ``3 sizes``, ``2 vocabularies``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def in_bytes(size: int) -> str:
+    """Return a number of bytes with a decimal unit: ``209 kB``, ``2.1 MB``."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.{0 if size >= 100 * factor else 1}f} {unit}"
+    return pluralise(size, "byte")
 
 
 def defined(columns: Sequence[tuple[str, str]]) -> list[str]:

@@ -21,7 +21,7 @@ from tests.support.fake_results import (
     f1,
 )
 from tests.support.small_report import accuracy, altered, whole
-from tokbench.report.sentences import summary
+from tokbench.report.answer import summary
 from tokbench.statistics.accuracies.ranks import averages_by_size
 from tokbench.statistics.comparisons.families import (
     HEAD,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokbench.report.comparison_sentences import comparison_sentence, counted
+from tokbench.report.sentences import comparison_sentence, counted
 from tokbench.report.wording import MINUS, fitting_decimals, listed, pluralise, printed, probability
 from tokbench.statistics.significance.eligibility import may_rank
 from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NOT_TESTED, WORSE

@@ -33,6 +33,7 @@ def draw(
         styles: each variant's colour and line.
         width: width in inches (default: 6.8).
     """
+    # A panel for each size, as many in a row as the width allows.
     sizes = sorted({size for _, size in losses})
     drawn = [variant for variant in order if any(v == variant for v, _ in losses)]
     beside = min(len(sizes), max(int(width // 1.5), 1))
@@ -42,6 +43,7 @@ def draw(
         height = rows * (2.0 if beside > 1 or width < 4 else 2.6) + 0.14 * -(-len(drawn) // legend_columns) + 0.2
         figure = new_figure(width, height)
         grid = figure.subplots(rows, beside, sharey=True, squeeze=False).ravel()
+        # Each curve has a faint line of all batches and a running mean.
         late: list[float] = []
         handles = {}
         for axes, size in zip(grid, sizes, strict=False):
@@ -65,6 +67,7 @@ def draw(
             axes.grid()
         for axes in grid[len(sizes) :]:
             axes.set_visible(False)
+        # The last tenth of the curves sets the range: first losses are far above.
         margin = 0.05 * (max(late) - min(late)) + 1e-3
         grid[0].set_ylim(min(late) - margin, max(late) + margin)
         figure.supylabel("training loss (bits per byte)", fontsize=8)
@@ -111,7 +114,7 @@ def draw_convergence(
             row[0].set_ylabel(measure)
             most = max(tokens for line in lines.values() for tokens, _ in line)
             for axes, size in zip(row, sizes, strict=True):
-                for variant in (one for one in drawn if (one, size) in lines):
+                for variant in (name for name in drawn if (name, size) in lines):
                     style, line = styles[variant], lines[variant, size]
                     (handles[variant],) = axes.plot(
                         *zip(*line, strict=True), color=style.colour, marker=style.mark, ls=style.line,
@@ -165,17 +168,21 @@ def draw_ngram_bits(
         for row, budget in zip(grid, budgets, strict=True):
             for axes, size in zip(row, sizes, strict=True):
                 panel = values.get((budget, size), {})
-                orders = sorted({one for found in panel.values() for one in found})
-                lowest = {one: min(found[one] for found in panel.values() if one in found) for one in orders}
+                orders = sorted({order for values in panel.values() for order in values})
+                lowest = {order: min(values[order] for values in panel.values() if order in values) for order in orders}
                 for variant in filter(panel.__contains__, drawn):
-                    path = [(one, 100 * (value / lowest[one] - 1)) for one, value in sorted(panel[variant].items())]
+                    path = [
+                        (order, 100 * (value / lowest[order] - 1)) for order, value in sorted(panel[variant].items())
+                    ]
                     style = styles[variant]
                     (line,) = axes.plot(
                         *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, ms=3,
                         lw=LINE * style.weight,
                     )  # fmt: skip
                     handles[variant] = line
-                    tooltips = (f"{variant}, order {one}: {panel[variant][one]:.4f} bits per byte" for one, _ in path)
+                    tooltips = (
+                        f"{variant}, order {order}: {panel[variant][order]:.4f} bits per byte" for order, _ in path
+                    )
                     figure.add_tooltip(line, variant, *tooltips)
                 axes.set_title(f"{size:,}, {budget:,} bytes", fontsize=7)
                 axes.set_xticks(orders)

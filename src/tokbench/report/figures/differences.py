@@ -189,6 +189,7 @@ def draw_critical_difference(
             (default: None, ``ranks`` has all).
         width: width in inches (default: 6.8).
     """
+    # Names of the better half are on the left, in lines below the bars.
     order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
     groups = cliques(ranks, critical)
     half = -(-len(order) // 2)
@@ -198,15 +199,18 @@ def draw_critical_difference(
         figure = new_figure(width, height + 0.1)
         axes = figure.subplots()
         axes.set_axis_off()
+        # The axis covers all ranks, or only those of the variants that are drawn.
         some = of is not None and of > len(order)
         low, high = (floor(min(ranks.values())), ceil(max(ranks.values()))) if some else (1, max(len(order), 2))
         axes.set_xlim(low, high)
         axes.set_ylim(height - _TOP, -_TOP)
         names = sum(max(map(len, side), default=0) + 7 for side in (order[:half], order[half:]))
         _scale(axes, low, max(high, low + 1), critical, width - _LETTER * names)
+        # A bar joins variants without a significant difference.
         for level, group in enumerate(groups, 1):
             ends = [ranks[group[0]], ranks[group[-1]]]
             axes.plot(ends, [_BAR * level] * 2, color=INK, lw=2.2, solid_capstyle="round", zorder=3)
+        # A line leads from each rank to its name at the edge.
         for place, variant in enumerate(order):
             left = place < half
             row = place if left else len(order) - 1 - place
@@ -264,14 +268,14 @@ def cliques(ranks: Mapping[str, float], critical: float) -> list[list[str]]:
         Runs of two or more variants, the best first; no run contains another.
     """
     order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
     end = 0
     for start, variant in enumerate(order):
         last = max(i for i in range(start, len(order)) if ranks[order[i]] - ranks[variant] <= critical)
         if last > start and last > end:
-            found.append(order[start : last + 1])
+            groups.append(order[start : last + 1])
             end = last
-    return found
+    return groups
 
 
 SIGNIFICANCE = 0.05
@@ -297,6 +301,7 @@ def draw_p_values(
     """
     count = len(order)
     with house_style():
+        # Cells and letters shrink until the figure fits the width.
         letters = max(len(name) for name in order) + 4
         cells, room = count - 0.5, width - 0.15
         cell = min(0.46, max(room / (cells + 0.5 * letters), (room - letters * 0.06) / cells))
@@ -304,12 +309,14 @@ def draw_p_values(
         names = 0.15 + letters * type_size * 0.6 / 72
         figure = new_figure(min(width, names + cell * cells), cell * count + 0.45)
         axes = figure.subplots()
+        # The upper triangle: the column is the better variant by rank.
         for column, row in combinations(range(count), 2):
             better, worse = order[column], order[row]
             p = p_values.get((better, worse))
             shape = _cell(axes, column, row, p, written=cell >= _ROOM)
             how = "no p-value" if p is None else f"p = {probability(p)}"
             figure.add_tooltip(shape, "", f"{better} better than {worse}: {how}")
+        # Axes number the variants; narrow columns show every second number.
         shown = range(0, count - 1, 1 if cell > 0.12 else 2)
         axes.set_xticks(shown, [str(place + 1) for place in shown], fontsize=type_size)
         axes.set_yticks(range(count), [f"{name}  {place}" for place, name in enumerate(order, 1)], fontsize=type_size)

@@ -71,7 +71,7 @@ def draw(bins: Sequence[Bin], lines: Lines, effects: Sequence[Effect], *, width:
         panels = figure.subplots(1, 2) if two_columns else figure.subplots(2, 1)
         _outcomes(figure, panels[0], bins, lines)
         _effects(figure, panels[1], effects)
-        reach = max(abs(end) for one in bins for end in (one.first, one.last))
+        reach = max(abs(end) for group in bins for end in (group.first, group.last))
         for axes in panels:
             axes.set_xlim(-1.04 * reach, 1.04 * reach)
             axes.axvline(0, color=GREY, lw=0.8, ls=(0, (4, 3)), zorder=0)
@@ -84,17 +84,20 @@ def _outcomes(figure: TooltipFigure, axes: Axes, bins: Sequence[Bin], lines: Lin
     axes.axvspan(-lines.bandwidth, lines.bandwidth, color=RULE, alpha=0.45, lw=0, zorder=-1)
     handles = []
     for name, side, colour, mark in (
-        ("in the vocabulary", [one for one in bins if one.first < 0], INSIDE, "o"),
-        ("outside", [one for one in bins if one.first >= 0], OUTSIDE, "s"),
+        ("in the vocabulary", [group for group in bins if group.first < 0], INSIDE, "o"),
+        ("outside", [group for group in bins if group.first >= 0], OUTSIDE, "s"),
     ):
-        middles = [(one.first + one.last + 1) / 2 for one in side]
+        middles = [(group.first + group.last + 1) / 2 for group in side]
         near = [abs(middle) <= lines.bandwidth for middle in middles]
         marks = axes.scatter(
-            middles, [one.outcome for one in side], s=9, marker=mark, linewidths=0.8, edgecolors=colour,
-            facecolors=[colour if one else "none" for one in near],
+            middles, [group.outcome for group in side], s=9, marker=mark, linewidths=0.8, edgecolors=colour,
+            facecolors=[colour if close else "none" for close in near],
         )  # fmt: skip
         handles.append(Line2D([], [], ls="", marker=mark, ms=3, color=colour, label=name))
-        texts = (f"ranks {one.first:,} to {one.last:,}: {one.outcome:.2f} bits, {one.tokens:,} tokens" for one in side)
+        texts = (
+            f"ranks {group.first:,} to {group.last:,}: {group.outcome:.2f} bits, {group.tokens:,} tokens"
+            for group in side
+        )
         figure.add_tooltip(marks, name, *texts)
     ends = -lines.bandwidth, lines.bandwidth
     levels = lines.inside_level, lines.outside_level
@@ -109,13 +112,17 @@ def _outcomes(figure: TooltipFigure, axes: Axes, bins: Sequence[Bin], lines: Lin
 
 def _effects(figure: TooltipFigure, axes: Axes, effects: Sequence[Effect]) -> None:
     axes.axhline(0, color=INK, lw=0.6)
-    for one in effects:
-        real = one.cutoff == 0
+    for effect in effects:
+        real = effect.cutoff == 0
         colour = INK if real else GREY
-        axes.plot([one.cutoff] * 2, [one.low, one.high], color=colour, lw=(1.6 if real else 1.0) * LINE)
-        (mark,) = axes.plot([one.cutoff], [one.effect], marker="D" if real else "o", ms=4 if real else 3, color=colour)
+        axes.plot([effect.cutoff] * 2, [effect.low, effect.high], color=colour, lw=(1.6 if real else 1.0) * LINE)
+        (mark,) = axes.plot(
+            [effect.cutoff], [effect.effect], marker="D" if real else "o", ms=4 if real else 3, color=colour
+        )
         name = "the end of the vocabulary" if real else "placebo"
         figure.add_tooltip(
-            mark, name, f"{name}, rank {one.cutoff:,}: {one.effect:.3f} bits ({one.low:.3f} to {one.high:.3f})"
+            mark,
+            name,
+            f"{name}, rank {effect.cutoff:,}: {effect.effect:.3f} bits ({effect.low:.3f} to {effect.high:.3f})",
         )
     axes.set_ylabel("effect (bits)")

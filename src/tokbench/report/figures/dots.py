@@ -56,6 +56,7 @@ def draw(
             at the edge otherwise.
         width: width in inches (default: 6.8).
     """
+    # Variants without a finite value have no row and keep their rank.
     values = {key: value for key, value in values.items() if isfinite(value)}
     ranked = [(rank, variant) for rank, variant in enumerate(order, 1) if any(v == variant for v, _ in values)]
     sizes = sorted({size for _, size in values})
@@ -63,28 +64,31 @@ def draw(
     with house_style():
         figure = new_figure(width, 0.95 + 0.17 * len(ranked))
         axes = figure.subplots()
+        # A row for each variant: a line over its range, and a mark for each size.
         for row, (_, variant) in enumerate(ranked):
-            found = [(size, values[variant, size]) for size in sizes if (variant, size) in values]
-            axes.plot([min(v for _, v in found), max(v for _, v in found)], [row, row], color=RULE, lw=1.5, zorder=1)
+            points = [(size, values[variant, size]) for size in sizes if (variant, size) in values]
+            axes.plot([min(v for _, v in points), max(v for _, v in points)], [row, row], color=RULE, lw=1.5, zorder=1)
             marks = axes.scatter(
-                [value for _, value in found],
-                [row] * len(found),
-                s=[area[size] for size, _ in found],
+                [value for _, value in points],
+                [row] * len(points),
+                s=[area[size] for size, _ in points],
                 facecolors="none",
                 edgecolors=styles[variant].colour,
                 linewidths=styles[variant].weight,
                 zorder=2,
             )
-            figure.add_tooltip(marks, variant, *(f"{variant} at {size:,}: {value:,.6g}" for size, value in found))
-            if len(found) > 1 and len(sizes) >= _LEAST_FOR_MEAN:
-                mean = sum(value for _, value in found) / len(found)
+            figure.add_tooltip(marks, variant, *(f"{variant} at {size:,}: {value:,.6g}" for size, value in points))
+            if len(points) > 1 and len(sizes) >= _LEAST_FOR_MEAN:
+                mean = sum(value for _, value in points) / len(points)
                 axes.plot([mean], [row], marker="|", mec=INK, mew=1.6, ms=8, zorder=3)
+        # Names with their ranks, the first at the top.
         names = [f"{name}  {rank}" if numbered and name not in unnumbered else name for rank, name in ranked]
         for label, (_, variant) in zip(axes.set_yticks(range(len(ranked)), names), ranked, strict=True):
             label.label1.set_fontweight(styles[variant].font)
         axes.set_ylim(len(ranked) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
+        # The axis of values, with the baseline.
         axes.grid(axis="x")
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         axes.set_xlabel(xlabel + in_units(axes.xaxis, max(values.values())), loc="right")
@@ -130,7 +134,7 @@ def draw_by_language(
         xlabel: measure of the values.
         width: width in inches (default: 6.8).
     """
-    drawn = [variant for variant in order if any(one == variant for one, _ in values)]
+    drawn = [variant for variant in order if any(name == variant for name, _ in values)]
     columns = max(int(width // 1.6), 1)
     with house_style():
         figure = new_figure(width, 0.75 + 0.17 * len(languages) + 0.14 * -(-len(drawn) // columns))
@@ -139,14 +143,18 @@ def draw_by_language(
             here = [values[variant, language] for variant in drawn if (variant, language) in values]
             axes.plot([min(here), max(here)], [row, row], color=RULE, lw=1.2, zorder=1)
         for variant in drawn:
-            found = [(values[variant, one], row) for row, one in enumerate(languages) if (variant, one) in values]
-            across, up = zip(*found, strict=True)
+            points = [
+                (values[variant, language], row)
+                for row, language in enumerate(languages)
+                if (variant, language) in values
+            ]
+            across, up = zip(*points, strict=True)
             style = styles[variant]
             marks = axes.scatter(
                 across, up, s=20, marker=style.mark, facecolors="none", edgecolors=style.colour,
                 linewidths=0.9 * style.weight, zorder=2, label=variant,
             )  # fmt: skip
-            figure.add_tooltip(marks, variant, *(f"{variant}, {languages[row]}: {x:,.4g}" for x, row in found))
+            figure.add_tooltip(marks, variant, *(f"{variant}, {languages[row]}: {x:,.4g}" for x, row in points))
         axes.set_yticks(range(len(languages)), list(languages))
         axes.set_ylim(len(languages) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)

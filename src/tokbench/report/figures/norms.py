@@ -34,6 +34,7 @@ def draw(
         text: name of the training text (default: pretraining text).
         width: width in inches (default: 6.8).
     """
+    # All panels share the axes and the colours.
     drawn = [variant for variant in order if variant in cells]
     every = pl.concat([cells[variant] for variant in drawn])
     met = every.filter(pl.col("probability_low") > 0).select("probability_low", "probability_high")
@@ -45,6 +46,7 @@ def draw(
     with house_style():
         figure = new_figure(width, 0.85 + 1.2 * rows)
         grid = figure.subplots(rows, beside, sharex=True, sharey=True, squeeze=False)
+        # A square for each cell; tokens that were never seen have a column of their own on the left.
         for axes, variant in zip(grid.ravel(), drawn, strict=False):
             part = cells[variant]
             unseen = part.filter(probability_low=0.0)["tokens"].sum()
@@ -56,11 +58,13 @@ def draw(
             figure.add_tooltip(
                 axes.patch, "", f"{variant}: {part['tokens'].sum():,} tokens, {unseen:,} of them never seen"
             )
+        # Panels without a variant are hidden; the row above them has labels.
         for place in range(len(drawn), grid.size):
             grid.ravel()[place].set_visible(False)
         if len(drawn) < grid.size:
             for axes in grid[-2]:
                 axes.tick_params(labelbottom=True)
+        # Three decades at most have a label.
         decades = list(range(ceil(left + _BREADTH), int(right) + 1))
         shown = decades[:: -(-len(decades) // 3)]
         axes = grid[0, 0]
@@ -68,6 +72,7 @@ def draw(
         axes.set_xlim(left - 2 * _BREADTH, right)
         axes.set_ylim(0, every["norm_high"].max())
         axes.yaxis.set_major_locator(MaxNLocator(4))
+        # The key of colours and the labels of the axes.
         whole = FuncFormatter(lambda tokens, _: f"{tokens:,.0f}")
         key = figure.colorbar(
             squares, ax=grid, location="top", shrink=min(1.5 / width, 1), aspect=18, anchor=(1.0, 0.0), format=whole

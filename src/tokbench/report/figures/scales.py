@@ -52,7 +52,7 @@ def draw(
         baseline: tokenizer whose line is the reference of the lower row.
         width: width in inches (default: 6.8).
     """
-    drawn = [one for one in order if any(one in laws for laws in panels.values())]
+    drawn = [variant for variant in order if any(variant in laws for laws in panels.values())]
     columns = max(int(width // 1.6), 1)
     with house_style():
         figure = new_figure(width, 4.2 + 0.14 * -(-len(drawn) // columns))
@@ -62,7 +62,7 @@ def draw(
             reference = laws.get(baseline)
             every = [x for law in laws.values() for x, _ in law.points]
             lower.axhline(0, color=GREY, lw=0.8, zorder=1)
-            for name in (one for one in drawn if one in laws):
+            for name in (variant for variant in drawn if variant in laws):
                 law, style = laws[name], styles[name]
                 xs = [x for x, _ in law.points]
                 path = np.geomspace(min(xs), max(xs), 40)
@@ -102,7 +102,7 @@ def draw(
         grid[0][0].set_ylabel("bits per byte")
         grid[1][0].set_ylabel(f"relative to {baseline} (%)")
         figure.legend(
-            [handles[one] for one in drawn if one in handles], [one for one in drawn if one in handles],
+            [handles[name] for name in drawn if name in handles], [name for name in drawn if name in handles],
             loc="outside lower center", ncols=columns, borderpad=0,
         )  # fmt: skip
         return fix_layout(figure)

@@ -101,12 +101,12 @@ def byte_signals(
         threshold: threshold in nats below which the signal is low.
     """
     values = scores[0 if signal == "surprisal" else 1]
-    found = {
+    arrays = {
         "global": find_spans(text, values, bounds, threshold, 0.0, False),
         "monotonic": find_spans(text, values, bounds, -np.inf, 0.0, True),
         "combined": find_spans(text, values, bounds, threshold, 0.0, True),
     }
-    spans = {name: tuple((start, end) for start, end, _ in one.tolist()) for name, one in found.items()}
+    spans = {name: tuple((start, end) for start, end, _ in array.tolist()) for name, array in arrays.items()}
     return ByteSignals(text, *scores, tuple(bounds[:-1].tolist()), signal, threshold, spans)
 
 
@@ -133,21 +133,21 @@ def byte_table(sentences: Sequence[ByteSignals]) -> pl.DataFrame:
             "position": place,
             "byte": value,
             "shown": visible(bytes([value])),
-            "surprisal": float(one.surprisal[place]),
-            "entropy": float(one.entropy[place]),
-            "starts_pretoken": place in one.starts,
+            "surprisal": float(signals.surprisal[place]),
+            "entropy": float(signals.entropy[place]),
+            "starts_pretoken": place in signals.starts,
             **{
                 name: next((n for n, (start, end) in enumerate(spans, 1) if start <= place < end), None)
-                for name, spans in one.spans.items()
+                for name, spans in signals.spans.items()
             },
         }
-        for number, one in enumerate(sentences, 1)
-        for place, value in enumerate(one.text)
+        for number, signals in enumerate(sentences, 1)
+        for place, value in enumerate(signals.text)
     ]
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(CONSTRAINTS, pl.Int64))
 
 
-def draw(one: ByteSignals, *, width: float = FULL) -> Figure:
+def draw(signals: ByteSignals, *, width: float = FULL) -> Figure:
     """Draw lines of both signals over the bytes, and below them a bar for each span, one row per constraint.
 
     A sentence longer than the width continues in further panels.
@@ -157,31 +157,33 @@ def draw(one: ByteSignals, *, width: float = FULL) -> Figure:
         width: width in inches (default: 6.8).
     """
     per_line = max(int((width - _MARGIN) / _LETTER), 1)
-    lines = -(-len(one.text) // per_line)
-    top = 1.08 * float(max(one.surprisal.max(), one.entropy.max(), one.threshold))
+    lines = -(-len(signals.text) // per_line)
+    top = 1.08 * float(max(signals.surprisal.max(), signals.entropy.max(), signals.threshold))
     with house_style():
         figure = new_figure(width, 0.5 + 1.75 * lines)
         grid = figure.subplots(lines, squeeze=False).ravel()
         for line, axes in enumerate(grid):
-            _draw_line(axes, one, line * per_line, min(per_line, len(one.text)), top)
+            _draw_line(axes, signals, line * per_line, min(per_line, len(signals.text)), top)
         figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper right", ncols=3, borderpad=0)
         figure.supylabel("nats", fontsize=8)
         return fix_layout(figure)
 
 
-def _draw_line(axes: Axes, one: ByteSignals, first: int, per_line: int, top: float) -> None:
+def _draw_line(axes: Axes, signals: ByteSignals, first: int, per_line: int, top: float) -> None:
     """Draw up to ``per_line`` bytes from ``first`` on."""
-    last = min(first + per_line, len(one.text))
+    last = min(first + per_line, len(signals.text))
     places = list(range(first, last))
-    other = "entropy" if one.signal == "surprisal" else "surprisal"
-    axes.plot(places, getattr(one, one.signal)[first:last], color=INK, marker="o", ms=2.5, lw=1, label=one.signal)
-    axes.plot(places, getattr(one, other)[first:last], color=GREY, lw=0.8, ls=":", label=other)
-    axes.axhline(one.threshold, color=GREY, lw=0.6, ls="--", label="threshold")
-    axes.vlines([start - 0.5 for start in one.starts if first < start < last], -0.62 * top, top, color=RULE, lw=1)
+    other = "entropy" if signals.signal == "surprisal" else "surprisal"
+    axes.plot(
+        places, getattr(signals, signals.signal)[first:last], color=INK, marker="o", ms=2.5, lw=1, label=signals.signal
+    )
+    axes.plot(places, getattr(signals, other)[first:last], color=GREY, lw=0.8, ls=":", label=other)
+    axes.axhline(signals.threshold, color=GREY, lw=0.6, ls="--", label="threshold")
+    axes.vlines([start - 0.5 for start in signals.starts if first < start < last], -0.62 * top, top, color=RULE, lw=1)
     levels = {name: -(0.17 + 0.18 * place) * top for place, name in enumerate(CONSTRAINTS)}
     looks = styles(CONSTRAINTS)
     for name, level in levels.items():
-        bars = [(max(a, first), min(b, last)) for a, b in one.spans[name] if a < last and b > first]
+        bars = [(max(a, first), min(b, last)) for a, b in signals.spans[name] if a < last and b > first]
         if bars:
             starts, ends = zip(*bars, strict=True)
             left, right = np.array(starts) - 0.35, np.array(ends) - 0.65
@@ -190,7 +192,7 @@ def _draw_line(axes: Axes, one: ByteSignals, first: int, per_line: int, top: flo
     axes.set_yticks([*levels.values(), *ticks], [*levels, *(f"{tick:g}" for tick in ticks)])
     axes.set_ylim(-0.62 * top, top)
     axes.set_xlim(first - 0.8, first + per_line - 0.2)
-    axes.set_xticks(places, _letters(one.text)[first:last], fontsize=6, family="DejaVu Sans Mono")
+    axes.set_xticks(places, _letters(signals.text)[first:last], fontsize=6, family="DejaVu Sans Mono")
     axes.tick_params(axis="x", length=0)
 
 

@@ -36,7 +36,7 @@ def numbered(svg: str) -> str:
         names.setdefault(hashed, f"{kind}-{len(names) + 1}")
     if not names:
         return svg
-    return re.sub(f'(?<=["#])(?:{"|".join(names)})(?=[")])', lambda found: names[found[0]], svg)
+    return re.sub(f'(?<=["#])(?:{"|".join(names)})(?=[")])', lambda match: names[match[0]], svg)
 
 
 _GROUP = re.compile(r"<(/?)g\b[^>]*?(/?)>")
@@ -73,8 +73,8 @@ class TooltipFigure(Figure):
 def give_ids(figure: Figure) -> list[Tooltip]:
     """Give each artist with a tooltip an id, by which :func:`with_tooltips` finds it in the SVG."""
     tooltips = figure.tooltips if isinstance(figure, TooltipFigure) else []
-    for number, one in enumerate(tooltips):
-        one.artist.set_gid(f"told{number}")
+    for number, tooltip in enumerate(tooltips):
+        tooltip.artist.set_gid(f"told{number}")
     return tooltips
 
 
@@ -85,14 +85,14 @@ def with_tooltips(svg: str, tooltips: Sequence[Tooltip]) -> str:
         svg: SVG of a figure after :func:`give_ids`.
         tooltips: returned by :func:`give_ids`.
     """
-    for number, one in enumerate(tooltips):
+    for number, tooltip in enumerate(tooltips):
         start = svg.find(f'<g id="told{number}">')
         if start < 0:  # The artist was not drawn.
             continue
         end = _end(svg, start)
         body = svg[start:end].partition(">")[2]
-        body = _by_points(body, one.texts) if len(one.texts) > 1 else _title(one.texts[0]) + body
-        svg = f'{svg[:start]}<g class="told" data-group="{escape(one.group, quote=True)}">{body}{svg[end:]}'
+        body = _by_points(body, tooltip.texts) if len(tooltip.texts) > 1 else _title(tooltip.texts[0]) + body
+        svg = f'{svg[:start]}<g class="told" data-group="{escape(tooltip.group, quote=True)}">{body}{svg[end:]}'
     return svg
 
 
@@ -102,8 +102,8 @@ def _by_points(body: str, texts: Sequence[str]) -> str:
     shape = "use" if any("<use" in part for part in parts[::2]) else "path"
     titles = iter(texts)
 
-    def titled(found: re.Match[str]) -> str:
-        return f"<{shape}{found[1]}>{_title(next(titles))}</{shape}>"
+    def titled(match: re.Match[str]) -> str:
+        return f"<{shape}{match[1]}>{_title(next(titles))}</{shape}>"
 
     parts[::2] = [re.sub(rf"<{shape}\b([^>]*?)/>", titled, part) for part in parts[::2]]
     return "".join(parts)
@@ -331,7 +331,7 @@ def save(figure: Figure, stem: Path | str, title: str = "", description: str = "
 
 def _with_title(text: str, title: str, description: str) -> str:
     """Return SVG with title and description as its first elements, for screen readers."""
-    words = "".join(f"<{tag}>{escape(one)}</{tag}>" for tag, one in (("title", title), ("desc", description)) if one)
+    words = "".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in (("title", title), ("desc", description)) if text)
     if not words:
         return text
     start = text.index("<svg")

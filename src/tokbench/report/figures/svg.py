@@ -38,17 +38,17 @@ _STYLE = re.compile(r"<style\b.*?</style>", re.DOTALL)
 
 def compact(svg: str) -> str:
     """Return an SVG with coordinates in hundredths of a point, and one line per path and tag."""
-    drawn = _DRAWN.sub(lambda found: _SPACE.sub("", _FRACTION.sub(_hundredths, found[0])), svg)
+    drawn = _DRAWN.sub(lambda match: _SPACE.sub("", _FRACTION.sub(_hundredths, match[0])), svg)
     return _MOVED.sub(_placed, _SPACE.sub("\n", drawn))
 
 
-def _placed(found: re.Match[str]) -> str:
-    use, across, down = found.groups()
+def _placed(match: re.Match[str]) -> str:
+    use, across, down = match.groups()
     return use + "".join(f' {axis}="{value}"' for axis, value in (("x", across), ("y", down)) if value != "0")
 
 
-def _hundredths(found: re.Match[str]) -> str:
-    short = f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
+def _hundredths(match: re.Match[str]) -> str:
+    short = f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
     return "0" if short == "-0" else short
 
 
@@ -56,7 +56,7 @@ def bare(svg: str) -> str:
     """Return an SVG without metadata, comments, unreferenced ids, and groups without attributes."""
     text = _COMMENT.sub("", _METADATA.sub("", svg))
     wanted = set(_REFERENCE.findall(text))
-    return _ungrouped(_ID.sub(lambda found: found[0] if found[1] in wanted else "", text))
+    return _ungrouped(_ID.sub(lambda match: match[0] if match[1] in wanted else "", text))
 
 
 def tight(svg: str) -> str:
@@ -67,10 +67,10 @@ def tight(svg: str) -> str:
     """
     text = _LETTERS.sub("", _XLINK.sub("", _DOCTYPE.sub("", bare(svg))))
     short = {name: _name(number) for number, name in enumerate(dict.fromkeys(_ID.findall(text)))}
-    text = _ID.sub(lambda found: f' id="{short[found[1]]}"', text)
-    text = _REFERENCE.sub(lambda found: found[0].removesuffix(found[1]) + short[found[1]], text)
-    text = _PATH.sub(lambda found: _AFTER.sub(r"\1", found[0]), text)
-    return _with_classes(_INLINE.sub(lambda found: _BLANK.sub(r"\1", found[0]), text))
+    text = _ID.sub(lambda match: f' id="{short[match[1]]}"', text)
+    text = _REFERENCE.sub(lambda match: match[0].removesuffix(match[1]) + short[match[1]], text)
+    text = _PATH.sub(lambda match: _AFTER.sub(r"\1", match[0]), text)
+    return _with_classes(_INLINE.sub(lambda match: _BLANK.sub(r"\1", match[0]), text))
 
 
 def _with_classes(svg: str) -> str:
@@ -85,7 +85,7 @@ def _with_classes(svg: str) -> str:
     classes = {style: _name(number) for number, style in enumerate(often)}
     rules = "".join(f"\n.{name}{{{style}}}" for style, name in classes.items())
     return f"{begin}{rules}{sheet}" + _INLINE.sub(
-        lambda found: f' class="{classes[found[1]]}"' if found[1] in classes else found[0], rest
+        lambda match: f' class="{classes[match[1]]}"' if match[1] in classes else match[0], rest
     )
 
 
@@ -99,14 +99,14 @@ def _ungrouped(svg: str) -> str:
     """Replace groups without attributes by their contents, and remove empty groups."""
     plain: list[bool] = []
 
-    def kept(found: re.Match[str]) -> str:
-        closing, attributes, empty = found.groups()
+    def kept(match: re.Match[str]) -> str:
+        closing, attributes, empty = match.groups()
         if empty:
             return ""
         if not closing:
             plain.append(not attributes.strip())
-            return "" if plain[-1] else found[0]
-        return "" if plain.pop() else found[0]
+            return "" if plain[-1] else match[0]
+        return "" if plain.pop() else match[0]
 
     return _GROUP.sub(kept, svg)
 
@@ -136,8 +136,8 @@ def share_letters(figures: Sequence[str]) -> tuple[str, list[str]]:
         for name, shape in _LETTER.findall(figure):
             known[name] = names.setdefault(shape, f"c{len(names)}")
 
-    def referring(found: re.Match[str]) -> str:
-        return f'<use href="#{known.get(found[1], found[1])}"'
+    def referring(match: re.Match[str]) -> str:
+        return f'<use href="#{known.get(match[1], match[1])}"'
 
     shared = [_USE.sub(referring, _LETTER.sub("", figure).replace(_EMPTY, "")) for figure in figures]
     shapes = "".join(f'<path id="{name}" {shape}/>' for shape, name in names.items())

@@ -38,6 +38,7 @@ def draw(
     from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm
 
     with house_style():
+        # Circles in proportion to the vocabularies.
         figure = new_figure(width, 0.82 * width)
         axes = figure.subplots()
         diagram = venn3(
@@ -49,6 +50,7 @@ def draw(
             subset_label_formatter=lambda tokens: f"{tokens:,}",
             layout_algorithm=DefaultLayoutAlgorithm(fixed_subset_sizes=None),
         )
+        # Numbers and tooltips of the regions.
         for label in diagram.subset_labels:
             if label is not None:
                 label.set(fontsize=7, color=INK)
@@ -58,6 +60,7 @@ def draw(
                 inside = [name for name, letter in zip(names, place, strict=True) if letter == "1"]
                 alone = "only " * (len(inside) < 3)
                 figure.add_tooltip(patch, region, f"{alone}in {' and '.join(inside)}: {regions[region]:,} tokens")
+        # Names outside the circles, away from the middle.
         middle_x, middle_y = (sum(centre) / 3 for centre in zip(*(c.asarray() for c in diagram.centers), strict=True))
         for name, centre, radius in zip(names, diagram.centers, diagram.radii, strict=True):
             above, left = centre.y >= middle_y, centre.x < middle_x
@@ -98,6 +101,7 @@ def draw_profile(
         baseline: variant that the others are compared with (default: none); ignored if it has no values.
         width: width in inches (default: 6.8).
     """
+    # A panel for each variant; all have the same axes.
     drawn = [variant for variant in order if variant in shares]
     columns = min(max(int(width / _PANEL), 1), len(drawn))
     rows = -(-len(drawn) // columns)
@@ -108,19 +112,21 @@ def draw_profile(
         figure = new_figure(width, 0.78 * rows + 0.35)
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         panels = grid.ravel()
+        # The shares of a variant, and dashed those of the baseline.
         for variant, axes in zip(drawn, panels, strict=False):
             values, colour = list(shares[variant]), styles[variant].colour
             axes.fill_between(places, values, color=colour, alpha=0.25, lw=0)
             (line,) = axes.plot(places, values, color=colour, marker="o", ms=1.8, lw=0.9)
             if baseline in shares and variant != baseline:
                 axes.plot(places, shares[baseline], color=GREY, lw=0.8, ls=(0, (4, 2)))
-            texts = (f"{variant}, {one}: {value:,.4g}" for one, value in zip(classes, values, strict=True))
+            texts = (f"{variant}, {label}: {value:,.4g}" for label, value in zip(classes, values, strict=True))
             figure.add_tooltip(line, variant, *texts)
             axes.set_title(variant, fontsize=min(7.0, 72 * width / columns / (0.62 * max(len(variant), 1)) * 0.86))
             axes.set_xticks(ticks, [classes[place].partition(" to ")[0] for place in ticks], fontsize=6)
             axes.tick_params(axis="y", labelsize=6)
             axes.set_ylim(0, 1.08 * highest)
             axes.grid(axis="y")
+        # Panels without a variant are hidden, and the lowest of each column has labels.
         for axes in panels[len(drawn) :]:
             axes.set_visible(False)
         for column in range(columns):

@@ -112,7 +112,8 @@ def _table(content: ReportContent, table: TidyTable, part: pl.DataFrame) -> Tabl
         part = part.filter(task="")
     made = rows(table, content.read(part), model=part["model"][0], suite=part["suite"][0])
     several = part["source_corpus"].n_unique() > 1
-    return made if several else replace(made, columns=[one for one in made.columns if one.name != "source_corpus"])
+    columns = [column for column in made.columns if several or column.name != "source_corpus"]
+    return replace(made, columns=columns)
 
 
 def first(part: pl.DataFrame) -> str:
@@ -137,5 +138,5 @@ def first(part: pl.DataFrame) -> str:
         f"{ratio}, {row['significant']} of {pluralise(row['pairs'], 'pair')} significant"
         for ratio, row in zip(ratios, shown, strict=True)
     ]
-    found = "; ".join(sentences)
-    return f"{NAMES[shown[0]['measure']]} separates the variants the most; difference / standard error: {found}"
+    finding = "; ".join(sentences)
+    return f"{NAMES[shown[0]['measure']]} separates the variants the most; difference / standard error: {finding}"

@@ -31,6 +31,7 @@ def balancing(
         about: measured text, in words.
         source: source of the numbers.
     """
+    # Differences at the largest size that both variants of a pair have.
     pairs = _balanced_pairs(content.recipes)
     values: dict[tuple[str, str], float] = {}
     sizes: dict[str, int] = {}
@@ -45,31 +46,35 @@ def balancing(
             continue
         sizes[balanced] = int(str(common.max()))
         at = rows.filter(size=sizes[balanced]).select("variant", "language", "value")
-        found = {(variant, language): value for variant, language, value in at.iter_rows()}
+        measured = {(variant, language): value for variant, language, value in at.iter_rows()}
         values |= {
-            (balanced, language): value - found[other, language]
-            for (variant, language), value in found.items()
-            if variant == balanced and (other, language) in found
+            (balanced, language): value - measured[other, language]
+            for (variant, language), value in measured.items()
+            if variant == balanced and (other, language) in measured
         }
     if not values:
         return []
+    # The figure has a column for each language.
     order = [balanced for balanced, _ in pairs if balanced in sizes]
     known = sorted({language for _, language in values})
     change = f"{FERTILITY}, balanced minus not balanced"
     draw = partial(
         dots.draw_by_language, values, known, order, styles([*content.variants, *order], content.highlight), change
     )
-    named = listed([f"{one} minus {other} at {sizes[one]:,}" for one, other in pairs if one in sizes])
+    named = listed(
+        [f"{balanced} minus {other} at {sizes[balanced]:,}" for balanced, other in pairs if balanced in sizes]
+    )
     caption = (
         f"Change of {FERTILITY} by language if the vocabulary is balanced over languages, on {about}: {named}; "
         f"{PER_PRETOKEN}. Below zero, balancing saves tokens."
     )
     if without:
         caption += f" Left out, because their words are not pre-tokens: {listed(sorted(without))}."
+    # The finding counts the languages with a lower value.
     says = " ".join(
-        f"{one}: lower in {sum(value < 0 for value in of)} of {len(of)} languages, mean {sum(of) / len(of):+.3f}."
-        for one in order
-        for of in [[value for (variant, _), value in values.items() if variant == one]]
+        f"{balanced}: lower in {sum(value < 0 for value in of)} of {len(of)} languages, mean {sum(of) / len(of):+.3f}."
+        for balanced in order
+        for of in [[value for (variant, _), value in values.items() if variant == balanced]]
     )
     return [Drawing(slug("balancing", corpus), caption, draw, source, order, says)]
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.report.comparison_sentences import SELECTED
 from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
 from tokbench.report.figure_sentences import PValues, by_verdict, significant_pairs, within_reach
 from tokbench.report.figures import differences
@@ -25,6 +24,7 @@ from tokbench.report.sections.rows import (
     with_excluded_count,
     with_unequal_sizes_note,
 )
+from tokbench.report.sentences import SELECTED
 from tokbench.report.wording import pluralise, printed, probability, slug, without_rank
 from tokbench.statistics.accuracies.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.accuracies.measures import MEASURES
@@ -115,7 +115,7 @@ def untested(part: pl.DataFrame) -> str:
     reasons = [reason for reason in part["reason"].drop_nulls() if reason.startswith((TWO_TRAININGS, ONE_TRAINING))]
     if not reasons or part["p_value"].count():
         return ""
-    return ONE_TRAINING if all(one.startswith(ONE_TRAINING) for one in reasons) else TWO_TRAININGS
+    return ONE_TRAINING if all(reason.startswith(ONE_TRAINING) for reason in reasons) else TWO_TRAININGS
 
 
 def cannot_reject(part: pl.DataFrame) -> str:
@@ -134,11 +134,11 @@ def smaller_notes(part: pl.DataFrame) -> list[str]:
     Args:
         part: ordered pairs with ``reason``.
     """
-    found = part.filter(pl.col("reason").str.contains(LEFT_OUT, literal=True), pl.col("a") < pl.col("b"))
+    pairs = part.filter(pl.col("reason").str.contains(LEFT_OUT, literal=True), pl.col("a") < pl.col("b"))
     sentence = (
-        f"{pluralise(len(found), 'pair')} without sizes at which one of the two has fewer tokens than others; see "
+        f"{pluralise(len(pairs), 'pair')} without sizes at which one of the two has fewer tokens than others; see "
     )
-    return [f"{sentence}the column “reason” of the source."] * bool(len(found))
+    return [f"{sentence}the column “reason” of the source."] * bool(len(pairs))
 
 
 def power_statement(power: pl.DataFrame) -> str:
@@ -182,6 +182,7 @@ def average_ranks(
     exhibits: list[Table | Drawing] = []
     finding = next(iter(part["reason"].drop_nulls()), "")
     notes = ["Rank 1 is the best of a cell; ties share their average rank."]
+    # The diagram, if any two ranks differ significantly.
     if known.height:
         first = known.row(0, named=True)
         if first["p_value"] is not None:
@@ -195,7 +196,8 @@ def average_ranks(
             f"Average rank over {pluralise(first['blocks'], 'cell')} (a vocabulary size and a task each), {of}. A bar "
             "joins variants without a significant difference by Nemenyi's test at level 0.05."
         )
-        look, order = styles([*variants, *ranks], highlight), sorted(ranks, key=lambda one: (ranks[one], one))
+        look = styles([*variants, *ranks], highlight)
+        order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
         if excluded := left_out(order, baselines, BEST):
             caption += f"{excluded} Ranks and the critical difference are over all variants."
         caption += without_rank(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
@@ -206,6 +208,7 @@ def average_ranks(
             exhibits.append(Drawing(name, caption, draw, says=finding))
         else:
             finding = "no two average ranks differ significantly"
+    # The table of ranks.
     place = CRITICAL_DIFFERENCES.prints[0]
     columns = [
         replace(column_of(column), best="lowest" if column.name == "average_rank" else None)
@@ -234,6 +237,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
         suite: name of the suite.
         order: variants by rank, the best first.
     """
+    # Tests of pairs: a figure of p-values and the table.
     frame = content.part("comparisons")
     part = None if frame is None else frame.filter(model=model, suite=suite)
     exhibits: list[Table | Drawing] = []
@@ -259,6 +263,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
         finding = why or few or significant_pairs(*p_values(part)).rstrip(".")
         table = comparisons_table(slug("comparisons", model, suite), caption, part, order or content.variants)
         exhibits.append(replace(table, source=source, finding=finding))
+    # Average ranks: a diagram and the table.
     ranks = content.part("critical_differences")
     if ranks is not None:
         part = ranks.filter(model=model, suite=suite)
@@ -266,8 +271,8 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             source = source_of(CRITICAL_DIFFERENCES, model=model, suite=suite)
             name, of = slug("average-ranks", model, suite), f"{model} on {suite}"
             exhibits += [
-                replace(one, source=source)
-                for one in average_ranks(name, part, content.variants, of, content.baselines, content.highlight)
+                replace(exhibit, source=source)
+                for exhibit in average_ranks(name, part, content.variants, of, content.baselines, content.highlight)
             ]
     return exhibits
 
@@ -295,9 +300,10 @@ def forest(
         source: source of the numbers.
         size: vocabulary size.
     """
+    # Differences are of the other variant minus the baseline, whichever of a pair it is.
     names = set(part["a"]) | set(part["b"])
-    baseline = next((one for one in [*content.baselines, *content.variants] if one in names), None)
-    found, verdicts, look = {}, [], styles([*content.variants, *sorted(names)], content.highlight)
+    baseline = next((variant for variant in [*content.baselines, *content.variants] if variant in names), None)
+    rows, verdicts, look = {}, [], styles([*content.variants, *sorted(names)], content.highlight)
     for row in part.filter((pl.col("a") == baseline) | (pl.col("b") == baseline)).iter_rows(named=True):
         if row["low"] is None:
             continue
@@ -307,7 +313,7 @@ def forest(
         other = row["a"] if forth else row["b"]
         if content.fewer.isdisjoint({(other, size), (baseline, size)}):
             verdicts.append(verdict)
-        found[other] = differences.Row(
+        rows[other] = differences.Row(
             content.label(other),
             row["difference"] if forth else -row["difference"],
             ends,
@@ -316,15 +322,17 @@ def forest(
             colour=look[other].colour,
             highlighted=look[other].highlighted,
         )
-    if not found:
+    if not rows:
         return []
-    order = sorted(found, key=lambda one: (found[one].mean, one))
-    lines = [found[one] for one in content.drawn(order)]
+    # The figure has the smallest difference at the top.
+    order = sorted(rows, key=lambda variant: (rows[variant].mean, variant))
+    lines = [rows[variant] for variant in content.drawn(order)]
     draw = partial(
         differences.draw, lines, "difference in bits per byte", against=content.label(str(baseline)), decimals=3
     )
+    # Caption and finding.
     caption = caption.format(baseline=baseline) + content.left_out(order, ranked=True)
-    if note := unequal(content, [str(baseline), *found], size):
+    if note := unequal(content, [str(baseline), *rows], size):
         caption = f"{caption} {note}"
     says = by_verdict(str(baseline), verdicts) if verdicts else ""
     return [Drawing(name, caption + content.in_brackets, draw, source, content.drawn(order), says)]
@@ -347,9 +355,14 @@ def compared(content: ReportContent) -> list[Table | Drawing]:
     for values, part in frame.group_by(*KEY, maintain_order=True):
         at = dict(zip(KEY, values, strict=True))
         pairs = (*split(content, BITS_COMPARISONS, **at), *split(content, BITS_LANGUAGES, **at))
-        exhibits += [*_forest(content, part, at), *(with_unequal_sizes_note(content, one, at["size"]) for one in pairs)]
+        exhibits += [
+            *_forest(content, part, at),
+            *(with_unequal_sizes_note(content, table, at["size"]) for table in pairs),
+        ]
     for model, suite in frame.select("model", "suite").unique(maintain_order=True).iter_rows():
-        exhibits += [with_excluded_count(content, one) for one in split(content, MEASURES, model=model, suite=suite)]
+        exhibits += [
+            with_excluded_count(content, table) for table in split(content, MEASURES, model=model, suite=suite)
+        ]
     return exhibits
 
 

@@ -84,9 +84,9 @@ def accuracy_marks(rows: Sequence[Mapping[str, Any]], tested: Tested) -> tuple[M
         for index, row in enumerate(rows):
             if best is None or row[column] is None or row[column] >= best[column]:
                 continue
-            found = tested.get((column, frozenset((row["variant"], best["variant"]))))
-            if found is not None:
-                verdict, reason = found
+            test = tested.get((column, frozenset((row["variant"], best["variant"]))))
+            if test is not None:
+                verdict, reason = test
                 marks[index, column] = {NO_DIFFERENCE: ALIKE, NOT_TESTED: UNSURE}.get(verdict, BELOW)
                 reasons |= dict.fromkeys([reason or NOT_TESTED] * (verdict == NOT_TESTED))
     meaning = (
@@ -163,7 +163,7 @@ def with_coverings(content: ReportContent, table: Table, **at: object) -> Table:
     frame = content.part("coverings")
     if frame is None:
         return table
-    part = frame.filter(**{key: one for key, one in at.items() if not SEVERAL.search(str(one))})
+    part = frame.filter(**{key: value for key, value in at.items() if not SEVERAL.search(str(value))})
     if part.is_empty():
         return table
     largest = part["largest"].drop_nulls()
@@ -202,6 +202,7 @@ def downstream(content: ReportContent) -> Section:
     Args:
         content: content of the report.
     """
+    # Parts that are missing.
     exhibits: list[Exhibit] = []
     missing = []
     ranks, by_size, accuracy = (content.part(name) for name in ("ranks", "ranks_by_size", "accuracy"))
@@ -209,12 +210,14 @@ def downstream(content: ReportContent) -> Section:
         missing.append(f"Downstream accuracy: {content.why_missing('accuracy')}")
     elif ranks is None or by_size is None:
         missing.append(f"Ranks: {content.why_missing('ranks' if ranks is None else 'ranks_by_size')}")
+    # Average accuracies by rank, then by model.
     if ranks is not None and by_size is not None:
         for (model, suite), part in ranks.group_by("model", "suite", maintain_order=True):
             exhibits.append(Heading(slug("averages", model, suite), f"Average accuracy of {model} on {suite}"))
             exhibits += _ranks(content, part, by_size.filter(model=model, suite=suite))
         for (suite,), part in by_size.group_by("suite", maintain_order=True):
             exhibits += _by_model(content, str(suite), part)
+    # Accuracies by task.
     if accuracy is not None:
         groups = ["model", "suite", "size"]
         exhibits.append(Heading("accuracy-by-task", "Accuracy by task"))
@@ -222,13 +225,14 @@ def downstream(content: ReportContent) -> Section:
             made = _tasks(content, str(model), str(suite), int(str(size)), part)
             exhibits.append(with_coverings(content, made, model=model, suite=suite, size=size))
         exhibits.append(with_coverings(content, in_order(content, ACCURACY, accuracy, 1)))
-    across, one, whole = [*boundaries(content), *coverings(content)], one_segmentation(content), texts(content)
-    if across or one or whole:
+    # Tables on tokens at the end of a context, segmentations and texts.
+    across, single, whole = [*boundaries(content), *coverings(content)], one_segmentation(content), texts(content)
+    if across or single or whole:
         sentences = ["tokens that straddle the end of a context"] * bool(across) + [
             "cost of a single segmentation"
-        ] * bool(one)
+        ] * bool(single)
         title = listed(sentences + ["texts of the suites"] * bool(whole))
-        exhibits += [Heading("straddling", title[0].upper() + title[1:]), *across, *one, *whole]
+        exhibits += [Heading("straddling", title[0].upper() + title[1:]), *across, *single, *whole]
     none = content.part("boundaries") is not None and not straddles(content)
     return Section("downstream", "Downstream tasks", [NO_STRADDLING] * none, exhibits=exhibits, missing=missing)
 
@@ -266,14 +270,14 @@ def averages(by_size: pl.DataFrame) -> dict[tuple[str, int], float]:
 def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -> list[Table | Drawing]:
     model, suite = ranks.row(0, named=True)["model"], ranks.row(0, named=True)["suite"]
     sizes = by_size["size"].unique().sort().to_list()
-    found = {(row["variant"], row["size"]): row for row in by_size.iter_rows(named=True)}
+    scores = {(row["variant"], row["size"]): row for row in by_size.iter_rows(named=True)}
     rows = []
     reasons: dict[tuple[int, str], str] = {}
     in_order = ranks.sort(
         "rank", pl.when(pl.col("rank").is_null()).then(-pl.col("average")), "variant", nulls_last=True
     )
     for index, row in enumerate(in_order.iter_rows(named=True)):
-        cells = {size: found.get((row["variant"], size), {}) for size in sizes}
+        cells = {size: scores.get((row["variant"], size), {}) for size in sizes}
         baseline, average = row["random_baseline"], row["average"]
         above = None if baseline is None or average is None else average - baseline
         by_column = {str(size): cell.get("average") for size, cell in cells.items()}
@@ -305,14 +309,14 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     tested = verdicts_by_size(content, model, suite) if ranked(ranks) else {}
     marks, notes = rank_marks(frame, tested)
     unranked, fewer = content.unranked(
-        {(row, str(size)): (one["variant"], size) for row, one in enumerate(rows) for size in sizes}
+        {(row, str(size)): (cells["variant"], size) for row, cells in enumerate(rows) for size in sizes}
     )
-    unranked |= {(row, "average") for row, one in enumerate(rows) if one["rank"] is None}
+    unranked |= {(row, "average") for row, cells in enumerate(rows) if cells["rank"] is None}
     unranked |= {
         (row, str(size))
-        for row, one in enumerate(rows)
+        for row, cells in enumerate(rows)
         for size in sizes
-        if found.get((one["variant"], size), {}).get("rank") is None
+        if scores.get((cells["variant"], size), {}).get("rank") is None
     }
     origin = source_of(RANKS, model=model, suite=suite)
     source = replace(origin, tables=[*origin.tables, path_of(RANKS_BY_SIZE)])
@@ -359,6 +363,7 @@ def differs(tested: Tested) -> bool:
 
 def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list[Drawing]:
     """Return the figure of lines across models, at the vocabulary sizes that all models of the suite share."""
+    # Means over the sizes that all models of the suite share.
     models = by_size["model"].unique(maintain_order=True).to_list()
     shared = set.intersection(*(set(by_size.filter(model=model)["size"]) for model in models))
     means = (
@@ -369,11 +374,13 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     )
     smaller = sorted(set(means["variant"]) & {variant for variant, size in content.fewer if size in shared})
     means = means.filter(~pl.col("variant").is_in(smaller))
+    # Variants need two models or more for a line.
     values = {(row["model"], row["variant"]): 100 * row["average"] for row in means.iter_rows(named=True)}
     trained = Counter(variant for _, variant in values)
     if len(models) < 2 or max(trained.values(), default=0) < 2:
         return []
     order = [variant for variant in content.reading if trained[variant] > 1]
+    # Finding and figure.
     once = by_size.filter(pl.col("size").is_in(list(shared)), reason=ONE_TRAINING)["model"].unique().to_list()
     says = first_by_model({key: value for key, value in values.items() if trained[key[1]] > 1}, set(models) - set(once))
     shown = set(content.drawn(order))
@@ -428,7 +435,7 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     marks, notes = accuracy_marks(rows[1:], tested)
     notes = [*notes, *[f"{ONE_TRAINING.capitalize()}."] * (best is None)]
     unranked, fewer = content.unranked(
-        {(row, name): (one, size) for row, one in enumerate(variants, 1) for name in ["average", *tasks]}
+        {(row, name): (variant, size) for row, variant in enumerate(variants, 1) for name in ["average", *tasks]}
     )
     sentence = pluralise(len(tasks), "task")
     caption = ACCURACY.prints[0].caption.format(model=model, suite=suite, size=size, tasks=sentence, questions=over)

@@ -6,19 +6,21 @@ from functools import partial
 
 import polars as pl
 
-from tokbench.report.claims import Claim, claims, numbers
+from tokbench.report.answer import summary
+from tokbench.report.claims import Claim, best_claims, unranked_claims
 from tokbench.report.content import ReportContent
 from tokbench.report.figure_sentences import between, by_verdict
 from tokbench.report.figures import differences, dots, scatter
 from tokbench.report.figures.differences import BY_TEST
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing, Exhibit, NumberSource, Section
+from tokbench.report.measure_words import MEASURES
 from tokbench.report.sections.rows import TEXT, drawn_sizes, path_of
 from tokbench.report.sections.scoreboard import FILES, scoreboard
-from tokbench.report.sentences import claim_text, summary, unranked
+from tokbench.report.sentences import claim_text
 from tokbench.report.wording import join_some, pluralise, slug
 from tokbench.statistics.accuracies.seeds import SEVERAL
-from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BEST, BITS, NGRAM, TOKENS, UNRANKED, UNTESTED
+from tokbench.statistics.comparisons.families import BEST, BITS, NGRAM, TOKENS, UNRANKED, UNTESTED
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.statistics.significance.verdicts import WORSE
 from tokbench.tabulation import limits
@@ -26,14 +28,6 @@ from tokbench.tabulation.intrinsic import INTRINSIC
 
 LARGER = ", larger marks are larger vocabularies"
 SINGLE = " Variants with a single size have a mark and no line."
-_FAR = {
-    TOKENS: ("difference in tokens (%)", 100, "%", 1),
-    BITS: ("difference in bits per byte", 1, "", 3),
-    NGRAM: ("difference in bits per byte", 1, "", 3),
-    ACCURACY: ("difference in accuracy (points)", 100, "", 1),
-    ALIGNMENT: ("difference in F1", 1, "", 3),
-}
-"""Axis label, factor, unit and decimals of differences from the best, by measure."""
 _LEAST_SIZES = 3
 """Fewest vocabulary sizes for lines of tokens by size; another section has dots for fewer."""
 
@@ -47,7 +41,7 @@ def evidence(content: ReportContent) -> Section:
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None or frame.is_empty():
         return Section("evidence", "The evidence in figures")
-    claimed = claims(content)
+    claimed = best_claims(content)
     exhibits: list[Exhibit] = [*_by_size(content, frame, claimed), *_forests(content, frame, claimed)]
     exhibits += [*_bits_against_tokens(content, frame, claimed), *_by_language(content, frame)]
     return Section("evidence", "The evidence in figures", exhibits=exhibits)
@@ -60,6 +54,7 @@ def _of(claimed: list[Claim], measure: str) -> Claim | None:
 def _by_size(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) -> list[Drawing]:
     """Return figures of tokens against vocabulary size, one for each corpus with three sizes or more."""
     drawings = []
+    # A figure for each corpus with enough sizes.
     claim = _of(claimed, TOKENS)
     known = frame.filter(measure=TOKENS).drop_nulls("value")
     for corpus in content.corpora_of(known):
@@ -86,6 +81,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) 
             f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
             f"{content.in_brackets}"
         )
+        # The claim is the finding on its own corpus.
         says = between(f"Tokens of {corpus}", content.labelled_sizes(_values(ranked) or _values(part)), 0)
         if claim is not None and claim.corpus == corpus:
             says = claim_text(claim)
@@ -101,20 +97,21 @@ def _forests(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) 
     """
     drawings = []
     for claim in claimed:
-        part = _compared(frame, claim) if claim.measure in _FAR else frame.clear()
+        part = _compared(frame, claim)
         sizes = part.drop_nulls("behind_low")["size"].unique().to_list()
         if claim.size not in sizes:
             continue
         chosen = [size for size in drawn_sizes(sizes) if size <= claim.size] or [claim.size]
         made = [_forest(content, part.filter(size=size), claim, size) for size in sorted({*chosen, claim.size})]
         name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite)
-        drawings += [replace(one, series=name) for one in made] if len(made) > 1 else made
+        drawings += [replace(drawing, series=name) for drawing in made] if len(made) > 1 else made
     return drawings
 
 
 def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int) -> Drawing:
     """Return the forest plot of one size; rows are those of the claim's corpus, model, suite and pre-tokenizer."""
-    label, factor, unit, decimals = _FAR[claim.measure]
+    words = MEASURES[claim.measure]
+    factor = 100 if words.percent else 1
     best = str(part.filter(verdict=BEST)["variant"][0])
     look = styles([*content.variants, *sorted(part["variant"].to_list())], content.highlight)
     others = part.filter(pl.col("verdict") != BEST).drop_nulls("behind_low")
@@ -134,35 +131,25 @@ def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int)
     of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
     caption = (
         f"Difference of each tokenizer{of} from the best, {best}, at a vocabulary of {size:,}, "
-        f"{_measure_phrase(claim)}. "
+        f"{words.caption.format(corpus=claim.corpus, model=claim.model, suite=claim.suite)}. "
         f"Lines and brackets are 95 % intervals of the difference; {BY_TEST}."
     )
     if len(kept) < len(lines):
         caption += f" Shown: the {len(kept)} nearest of {len(lines):,}."
     name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, size)
     draw = partial(
-        differences.draw, kept, label, against=best, unit=unit, decimals=decimals,
-        higher_is_better=claim.measure in (ACCURACY, ALIGNMENT),
+        differences.draw, kept, words.axis, against=best, unit=words.end_unit.strip(), decimals=words.decimals,
+        higher_is_better=words.highest,
     )  # fmt: skip
     source = _source(claim.measure, model=claim.model, suite=claim.suite)
     says = claim_text(claim) if size == claim.size else by_verdict(best, others["verdict"].to_list())
     return Drawing(name, caption, draw, source, [row.name for row in kept], says, size)
 
 
-def _measure_phrase(claim: Claim) -> str:
-    return {
-        TOKENS: f"in tokens of the evaluation split of {claim.corpus}",
-        NGRAM: f"in bits per byte of n-gram models on the evaluation split of {claim.corpus}",
-        BITS: f"in bits per byte of {claim.model} on the evaluation split of {claim.corpus}",
-        ACCURACY: f"in average accuracy of {claim.model} on {claim.suite}",
-        ALIGNMENT: "in alignment with morphemes, each on the words for which it has a score",
-    }[claim.measure]
-
-
 def _source(*measures: str, **at: str) -> NumberSource:
     """Return the source of figures: the scoreboard and the files of its measures."""
     known = {key: value for key, value in at.items() if value and not SEVERAL.search(value)}
-    return NumberSource([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[one] for one in measures)), known)
+    return NumberSource([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[measure] for measure in measures)), known)
 
 
 def _compared(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
@@ -176,7 +163,7 @@ def _compared(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
 
 def _bits_against_tokens(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) -> list[Drawing]:
     """Return the figure of bits per byte against tokens."""
-    trained = next((one for one in numbers(content) if one.measure == BITS), None)
+    trained = next((single for single in unranked_claims(content) if single.measure == BITS), None)
     claim = _of(claimed, BITS) or trained or _of(claimed, NGRAM)
     if claim is None:
         return []
@@ -207,16 +194,16 @@ def _bits_against_tokens(content: ReportContent, frame: pl.DataFrame, claimed: l
     ranked = _values(bits.filter(pl.col("verdict") != UNRANKED).drop_nulls("best"))
     known = content.labelled_sizes({key: points[key] for key in ranked.keys() & points.keys()})
     here = {variant: point for (variant, size), point in known.items() if size == claim.size}
-    says = _fewest_of_both(here, claim) if isinstance(claim, Claim) else unranked(claim, content)
+    says = _fewest_of_both(here, claim) if claim.kind == "best" else claim_text(claim)
     source = _source(TOKENS, claim.measure, model=claim.model, suite=claim.suite)
-    return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, source, list(shown), says)]
+    return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, source, content.drawn(order), says)]
 
 
 def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str:
     """Return a sentence on the tokenizers of one size with the fewest tokens and with the fewest bits per byte."""
     if not points:
         return claim_text(claim)
-    few, low = (min(points, key=lambda one: (points[one][place], one)) for place in (0, 1))
+    few, low = (min(points, key=lambda variant: (points[variant][place], variant)) for place in (0, 1))
     says = f"At a vocabulary of {claim.size:,}, {few} has the fewest tokens and {points[few][1]:.4f} bits per byte"
     return says + (", also the fewest." if few == low else f"; {low} has the fewest bits, {points[low][1]:.4f}.")
 
@@ -254,11 +241,13 @@ def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
 def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: int, unranked: list[str]) -> Drawing:
     """Return the figure of tokens by language at one size."""
     least = here.with_columns((pl.col("value") / pl.col("value").min().over("language")).alias("ratio"))
-    ratios = {(variant, one): ratio for variant, one, ratio in least.select("variant", "language", "ratio").rows()}
+    ratios = {
+        (variant, language): ratio for variant, language, ratio in least.select("variant", "language", "ratio").rows()
+    }
     order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in ratios})]
     shown = content.drawn(order)
     values = {(content.label(key[0]), key[1]): value for key, value in ratios.items() if key[0] in set(shown)}
-    languages = sorted({one for _, one in values})
+    languages = sorted({language for _, language in values})
     worst = max(ratios, key=lambda key: (ratios[key], key))
     caption = (
         f"Tokens of each language of {corpus} at a vocabulary of {size:,}, relative to the fewest of any tokenizer for "

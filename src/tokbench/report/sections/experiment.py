@@ -45,8 +45,8 @@ def experiment(content: ReportContent) -> Section:
     if sizes:
         facts.append(f"{pluralise(len(sizes), 'vocabulary size')}: {listed([f'{size:,}' for size in sizes])}.")
     if intrinsic is not None:
-        named = [one for one in content.corpora_of(intrinsic) if one != ALL_RESOURCES]
-        corpora, gold = ([one for one in named if (one in content.resources) == of] for of in (False, True))
+        named = [name for name in content.corpora_of(intrinsic) if name != ALL_RESOURCES]
+        corpora, gold = ([name for name in named if (name in content.resources) == of] for of in (False, True))
         if corpora:
             facts.append(f"{pluralise(len(corpora), 'evaluation corpus', 'evaluation corpora')}: {listed(corpora)}.")
         if gold:
@@ -120,10 +120,10 @@ def provenance(content: ReportContent) -> Section:
     Args:
         content: content of the report.
     """
-    rows = list(_leaves(content.provenance))
+    rows = _leaves(content.provenance)
     if not rows:
         return Section("provenance", "Provenance", missing=[f"Provenance: {content.why_missing('provenance')}"])
-    frame = pl.DataFrame(rows, schema={"what": pl.String, "value": pl.String}, orient="row")
+    frame = pl.DataFrame(rows, schema={"what": pl.String, "value": pl.String})
     times = "The times of all stages are in run.html, because they differ from run to run."
     files = "Machine-readable results: leaderboard.json and leaderboard.csv. Publications to cite: references.bib. "
     files += "All of these files are in the folder of this page."
@@ -131,14 +131,16 @@ def provenance(content: ReportContent) -> Section:
     return Section("provenance", "Provenance", [times, files], exhibits=[table])
 
 
-def _leaves(tree: Mapping[str, object], above: str = "") -> list[tuple[str, str]]:
-    found = []
+def _leaves(tree: Mapping[str, object], above: str = "") -> list[dict[str, str]]:
+    """Return the path and the text of each value of a tree, as ``what`` and ``value``."""
+    leaves: list[dict[str, str]] = []
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            found += _leaves(value, f"{above}{key} › ")
+            leaves += _leaves(value, f"{above}{key} › ")
         else:
-            found.append((f"{above}{words(key)}", "not known" if value is None else _written(value)))
-    return found
+            text = "not known" if value is None else _written(value)
+            leaves.append({"what": f"{above}{words(key)}", "value": text})
+    return leaves
 
 
 def _written(value: object) -> str:
@@ -155,7 +157,7 @@ def published(content: ReportContent) -> Section:
     """
     frame = content.part("published")
     shown = [] if frame is None else [frame.with_columns(pl.col("measure").str.replace_all("_", " "))]
-    tables = [*(rows(BESIDE, one) for one in shown), *split_all(content, PUBLISHED_TRANSLATIONS)]
+    tables = [*(rows(BESIDE, name) for name in shown), *split_all(content, PUBLISHED_TRANSLATIONS)]
     return Section("published", "Comparison with published values", exhibits=tables)
 
 
@@ -169,7 +171,7 @@ def examples(content: ReportContent) -> Section:
     if sentences is None or cuts is None:
         return Section("examples", "Example sentences, split by each tokenizer")
     variants = cuts["variant"].unique(maintain_order=True).to_list()
-    baseline = next((one for one in content.baselines if one in variants), variants[0])
+    baseline = next((name for name in content.baselines if name in variants), variants[0])
     sizes = cuts["size"].unique().to_list()
     at = f", all of {sizes[0]:,} tokens" if len(sizes) == 1 else " at the vocabulary size next to its name"
     parts = [HOW.format(sizes=at, baseline=baseline)]
@@ -213,10 +215,10 @@ def _cutting(sentence: dict[str, Any], cuts: pl.DataFrame, baseline: str, severa
 
 def _tokens(rows: Sequence[tuple[int | None, int | None, int, str]], bounds: set[Span] | None) -> Iterator[ShownToken]:
     """Yield the tokens of one row; none differs if bounds are unknown."""
-    for start, end, one, token in rows:
+    for start, end, token_id, token in rows:
         data = bytes.fromhex(token)
         differs = bounds is not None and start is not None and (start, end) not in bounds
-        yield ShownToken(visible(data), one, data.hex(" "), differs)
+        yield ShownToken(visible(data), token_id, data.hex(" "), differs)
 
 
 def _caption(sentence: dict[str, Any]) -> str:
@@ -228,5 +230,5 @@ def _caption(sentence: dict[str, Any]) -> str:
 
 def _direction(text: str) -> str:
     """Return the direction of the first letter that has one."""
-    strong = next((kind for one in text if (kind := bidirectional(one)) in ("L", "R", "AL")), "L")
+    strong = next((kind for character in text if (kind := bidirectional(character)) in ("L", "R", "AL")), "L")
     return "ltr" if strong == "L" else "rtl"

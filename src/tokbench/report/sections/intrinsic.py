@@ -51,29 +51,35 @@ def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about
         made = [_distribution(content, rows.filter(size=size), metric, corpus, about) for size in sizes]
         name = slug(metric.replace("_", "-"), corpus)
         named = [
-            replace(one, name=name if size == sizes[-1] else slug(name, size), size=size)
-            for one, size in zip(made, sizes, strict=True)
+            replace(drawing, name=name if size == sizes[-1] else slug(name, size), size=size)
+            for drawing, size in zip(made, sizes, strict=True)
         ]
-        drawings += [replace(one, series=name) for one in named] if len(named) > 1 else named
+        drawings += [replace(drawing, series=name) for drawing in named] if len(named) > 1 else named
     return drawings
 
 
 def _distribution(content: ReportContent, here: pl.DataFrame, metric: str, corpus: str, about: str) -> Drawing:
+    # Open classes such as "more than 15 bytes" come last.
     title, xlabel, ylabel = DISTRIBUTIONS_DRAWN[metric]
     classes = here["definition"].unique(maintain_order=True).sort().to_list()
-    classes.sort(key=lambda one: ("more than" in one or "or more" in one, one))
-    found = {(variant, one): value for variant, one, value in here.select("variant", "definition", "value").rows()}
-    order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in found})]
+    classes.sort(key=lambda definition: ("more than" in definition or "or more" in definition, definition))
+    values = {
+        (variant, definition): value
+        for variant, definition, value in here.select("variant", "definition", "value").rows()
+    }
+    order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
     shown = content.drawn(order)
+    # Shares in percent; empty classes at the end are cut off.
     shares = {}
     for variant in shown:
-        counts = [found.get((variant, one), 0.0) for one in classes]
-        shares[variant] = [100 * one / (sum(counts) or 1.0) for one in counts]
-    names = [_class(one) for one in classes]
+        counts = [values.get((variant, definition), 0.0) for definition in classes]
+        shares[variant] = [100 * count / (sum(counts) or 1.0) for count in counts]
+    names = [_class(definition) for definition in classes]
     while len(names) > 1 and not any(values[len(names) - 1] for values in shares.values()):
         names = names[:-1]
     shares = {variant: values[: len(names)] for variant, values in shares.items()}
-    baseline = next((one for one in content.baselines if one in shares), "")
+    # The figure and its caption.
+    baseline = next((variant for variant in content.baselines if variant in shares), "")
     draw = partial(
         venn.draw_profile,
         shares,
@@ -86,8 +92,9 @@ def _distribution(content: ReportContent, here: pl.DataFrame, metric: str, corpu
     )
     caption = f"{title.format(about=about)}, at a vocabulary of {here['size'][0]:,}."
     caption += f" Dashed: {baseline}." * bool(baseline and len(shares) > 1) + content.left_out(order)
+    # The finding names the class that is the largest for most tokenizers.
     peaks = {variant: names[values.index(max(values))] for variant, values in shares.items()}
-    most = max(peaks.values(), key=lambda one: (list(peaks.values()).count(one), one))
+    most = max(peaks.values(), key=lambda peak: (list(peaks.values()).count(peak), peak))
     share = f"{list(peaks.values()).count(most)} of {len(peaks)} tokenizers"
     have, their = ("has", "its") if list(peaks.values()).count(most) == 1 else ("have", "their")
     says = f"{share} {have} the largest share of {their} vocabulary at {most} {xlabel}."
@@ -99,7 +106,7 @@ def _class(definition: str) -> str:
     """Return the class of a definition: ``3``, ``8 to 15``."""
     powers = re.search(r"uses (.*) times", definition)
     text = powers[1] if powers else definition.removeprefix("tokens of the vocabulary of ").removesuffix(" bytes")
-    text = re.sub(r"2\^0*(\d+)( - 1)?", lambda one: f"{2 ** int(one[1]) - bool(one[2]):,}", text)
+    text = re.sub(r"2\^0*(\d+)( - 1)?", lambda match: f"{2 ** int(match[1]) - bool(match[2]):,}", text)
     text = re.sub(r"^(.+) to \1$", r"\1", text)
     return re.sub(r"^0+(?=\d)", "", text.replace("more than ", ">"))
 
@@ -144,7 +151,7 @@ def intrinsic(content: ReportContent) -> Section:
     missing: list[str] = []
     corpora = content.corpora_of(frame)
     several = len(corpora) > 1
-    for corpus, part in ((one, frame.filter(corpus=one)) for one in corpora):
+    for corpus, part in ((name, frame.filter(corpus=name)) for name in corpora):
         overall, split = corpus_values(part)
         about = texts = _measured_text(content, corpus)
         if split > 1:
@@ -153,11 +160,13 @@ def intrinsic(content: ReportContent) -> Section:
         exhibits.append(Heading(slug("measures", corpus), figures))
         exhibits += _drawings(content, overall, corpus, texts)
         # Distributions of vocabularies are the same for every corpus; show each once.
-        drawn = [(one.caption, one.variants, one.says) for one in exhibits if isinstance(one, Drawing)]
+        drawn = [
+            (drawing.caption, drawing.variants, drawing.says) for drawing in exhibits if isinstance(drawing, Drawing)
+        ]
         exhibits += [
-            one
-            for one in distributions(content, part, corpus, about)
-            if (one.caption, one.variants, one.says) not in drawn
+            drawing
+            for drawing in distributions(content, part, corpus, about)
+            if (drawing.caption, drawing.variants, drawing.says) not in drawn
         ]
         exhibits += balancing(content, part, corpus, about, _source(content, corpus))
         exhibits += _tables(content, overall, corpus, texts, several, missing)
@@ -169,9 +178,9 @@ def intrinsic(content: ReportContent) -> Section:
 
 def _led(exhibits: list[Exhibit]) -> Iterator[Exhibit]:
     """Yield exhibits without the headings that have no exhibit."""
-    for one, following in zip(exhibits, [*exhibits[1:], None], strict=True):
-        if not isinstance(one, Heading) or (following is not None and not isinstance(following, Heading)):
-            yield one
+    for exhibit, following in zip(exhibits, [*exhibits[1:], None], strict=True):
+        if not isinstance(exhibit, Heading) or (following is not None and not isinstance(following, Heading)):
+            yield exhibit
 
 
 def _title(content: ReportContent, corpus: str) -> str:
@@ -210,8 +219,8 @@ def _tables(
 
 def _bounds(content: ReportContent, shown: set[str]) -> list[Table]:
     """Return the tables of bounds for corpora without other tables."""
-    found = content.part("bounds")
-    corpora = [] if found is None else content.corpora_of(found)
+    bounds = content.part("bounds")
+    corpora = [] if bounds is None else content.corpora_of(bounds)
     return [table for corpus in corpora if corpus not in shown for table in _bounds_of(content, corpus)]
 
 
@@ -275,8 +284,8 @@ def own_denominators(content: ReportContent) -> set[tuple[str, str, str]]:
     differ = (
         known.group_by("corpus", "metric", "definition", "size").agg(pl.col("n").n_unique()).filter(pl.col("n") > 1)
     )
-    found = differ.select("corpus", "metric", "definition").unique().rows()
-    return {(corpus, *measure) for corpus, *measure in found if requires_equal_n(*measure)}
+    measures = differ.select("corpus", "metric", "definition").unique().rows()
+    return {(corpus, *measure) for corpus, *measure in measures if requires_equal_n(*measure)}
 
 
 def _table(
@@ -293,17 +302,19 @@ def _table(
     heads = [PrintedColumn("variant"), *[PrintedColumn(OWN, "pre-tokenizer")] * content.several_pretokenizers]
     heads += [PrintedColumn("size", kind="count"), *[PrintedColumn("language")] * by_language]
     shown = part.filter(pl.col("metric").is_in({metric for (metric, _), _ in measures}))
-    found = {row[:-3]: row[-3:] for row in shown.select("metric", "definition", *keys, "value", "n", "reason").rows()}
+    values = {row[:-3]: row[-3:] for row in shown.select("metric", "definition", *keys, "value", "n", "reason").rows()}
     tokenizers = _grouped(content, content.in_order(set(shown.select(keys).rows())))
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
-    data[OWN] = [content.pretokenizer(one[0]) if content.several_pretokenizers else "" for one in tokenizers]
-    data[GROUP] = [f"{one[1]} {own}" for one, own in zip(tokenizers, data[OWN], strict=True)]
+    data[OWN] = [
+        content.pretokenizer(tokenizer[0]) if content.several_pretokenizers else "" for tokenizer in tokenizers
+    ]
+    data[GROUP] = [f"{tokenizer[1]} {own}" for tokenizer, own in zip(tokenizers, data[OWN], strict=True)]
     columns, notes, reasons, unlike = [], [], {}, []
     empty: dict[str, list[str]] = {}
     for number, ((metric, definition), name_of_column) in enumerate(measures, 1):
         header = f"{name_of_column.replace('gap to the optimum', ABOVE)} (%)" if metric == GAP else name_of_column
         column = f"{metric}.{number}"
-        rows = [found.get((metric, definition, *tokenizer)) for tokenizer in tokenizers]
+        rows = [values.get((metric, definition, *tokenizer)) for tokenizer in tokenizers]
         data[column] = [row[0] if row else None for row in rows]
         if all(value is None for value in data[column]):
             empty.setdefault(next((row[2] for row in rows if row and row[2]), UNEXPLAINED), []).append(header)
@@ -315,7 +326,7 @@ def _table(
                 itself = tokenizers[index][0] in content.baselines and EXCHANGED.search(definition) is not None
                 lacking = THE_BASELINE if itself else "not measured for this tokenizer"
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else lacking
-        over = [(one, row[1]) for one, row in zip(data[GROUP], rows, strict=True) if row and row[0] is not None]
+        over = [(group, row[1]) for group, row in zip(data[GROUP], rows, strict=True) if row and row[0] is not None]
         notes.append((header, f"{plainly(definition)}{_over([n for _, n in over])}."))
         alike = not requires_equal_n(metric, definition) or len(set(over)) == len({group for group, _ in over})
         best = None if by_language or not alike else direction(metric)
@@ -330,7 +341,12 @@ def _table(
         caption += f" Bold: the best at each {each}, in columns with a better end."
     frame = pl.DataFrame(data, infer_schema_length=None)
     unranked, fewer = content.unranked(
-        {(row, column.name): one[:2] for row, one in enumerate(tokenizers) for column in columns if column.best}
+        {
+            (row, column.name): tokenizer[:2]
+            for row, tokenizer in enumerate(tokenizers)
+            for column in columns
+            if column.best
+        }
     )
     return Table(
         name, caption, frame, [*heads, *columns], reasons, unranked=unranked, best_within="" if by_language else GROUP,
@@ -339,7 +355,7 @@ def _table(
             *[f"No best, because the denominator depends on the tokenizer: {listed(unlike)}."] * bool(unlike),
             *fewer,
             *[f"No tokenizer has a value of {listed(headers)}: {reason}." for reason, headers in empty.items()],
-            *([] if by_language else _incomplete(tokenizers, measures, found)),
+            *([] if by_language else _incomplete(tokenizers, measures, values)),
         ],
         source=_source(content, corpus, measures), folded=True,
     )  # fmt: skip
@@ -348,13 +364,13 @@ def _table(
 def _incomplete(
     tokenizers: Sequence[Row],
     measures: Sequence[tuple[Measure, str]],
-    found: Mapping[tuple[Any, ...], tuple[Any, ...]],
+    values: Mapping[tuple[Any, ...], tuple[Any, ...]],
 ) -> list[str]:
     """Return one sentence on each thing that values leave out, with the tokenizers."""
     named: dict[str, dict[str, None]] = {}
     for tokenizer in tokenizers:
         for measure, _ in measures:
-            value, _, reason = found.get((*measure, *tokenizer), (None, None, None))
+            value, _, reason = values.get((*measure, *tokenizer), (None, None, None))
             for note in reason.split("; ") if value is not None and reason else ():
                 named.setdefault(note, {})[str(tokenizer[0])] = None
     return [f"{listed(list(variants))}: {note}." for note, variants in named.items()]
@@ -416,10 +432,10 @@ def _of_each_pretokenizer(
     content: ReportContent, values: Mapping[tuple[str, int], float]
 ) -> dict[str, dict[tuple[str, int], float]]:
     """Return values by variant and size for each pre-tokenizer, the baselines' first."""
-    found: dict[str, dict[tuple[str, int], float]] = {}
+    groups: dict[str, dict[tuple[str, int], float]] = {}
     for key in _grouped(content, list(values)):
-        found.setdefault(content.pretokenizer(key[0]), {})[key] = values[key]
-    return found
+        groups.setdefault(content.pretokenizer(key[0]), {})[key] = values[key]
+    return groups
 
 
 def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts: str) -> list[Drawing]:
@@ -438,12 +454,14 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             what, alike = f"{title} on {corpus}", content.full_sized(values)
             if own and content.several_pretokenizers:
                 groups = _of_each_pretokenizer(content, alike)
-                says = " ".join(between(f"{what}, pre-tokenizer {name},", one, digits) for name, one in groups.items())
+                says = " ".join(
+                    between(f"{what}, pre-tokenizer {name},", group, digits) for name, group in groups.items()
+                )
             else:
                 says = between(what, content.labelled_sizes(alike), digits)
             shown = set(content.drawn(order))
             values = content.labelled_sizes({key: value for key, value in values.items() if key[0] in shown})
-            rows = _grouped(content, [(one,) for one in content.reading])
+            rows = _grouped(content, [(variant,) for variant in content.reading])
             looks = content.labelled(styles(content.variants, content.highlight))
             labels = [content.label(variant) for (variant,) in rows]
             draw = partial(dots.draw, values, labels, looks, label)

@@ -32,10 +32,10 @@ def convergences(content: ReportContent) -> list[Table | Drawing]:
     if part is None:
         return []
     exhibits: list[Table | Drawing] = []
-    for (model, suite), found in part.group_by("model", "suite", maintain_order=True):
-        if drawing := _convergence(content, str(model), str(suite), found):
+    for (model, suite), rows in part.group_by("model", "suite", maintain_order=True):
+        if drawing := _convergence(content, str(model), str(suite), rows):
             exhibits.append(drawing)
-        exhibits.append(in_order(content, CONVERGENCE, found, 1, model=model, suite=suite))
+        exhibits.append(in_order(content, CONVERGENCE, rows, 1, model=model, suite=suite))
     return exhibits
 
 
@@ -44,8 +44,8 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
     part = part.filter(pl.col("variant").is_in(content.drawn(order))).with_columns(pl.col("accuracy") * 100)
     measures = {
         title: {
-            (str(variant), int(str(size))): list(found.select("tokens", measure).iter_rows())
-            for (variant, size), found in part.drop_nulls(measure).group_by("variant", "size", maintain_order=True)
+            (str(variant), int(str(size))): list(rows.select("tokens", measure).iter_rows())
+            for (variant, size), rows in part.drop_nulls(measure).group_by("variant", "size", maintain_order=True)
         }
         for measure, title in MEASURES.items()
     }
@@ -77,6 +77,7 @@ def models(content: ReportContent) -> Section:
     """
     exhibits: list[Exhibit] = []
     missing = []
+    # Training curves.
     losses = content.part("curves")
     if losses is None:
         missing.append(f"Training curves: {content.why_missing('curves')}")
@@ -84,12 +85,14 @@ def models(content: ReportContent) -> Section:
         for (model,), part in losses.group_by("model", maintain_order=True):
             exhibits += _curves(content, str(model), part)
     exhibits += convergences(content)
+    # Embedding norms.
     embedded = content.part("embedding_norms")
     if embedded is None:
         missing.append(f"Embedding norms: {content.why_missing('embedding_norms')}")
     else:
         for (model, size), part in embedded.group_by("model", "size", maintain_order=True):
             exhibits.append(_norms(content, str(model), int(str(size)), part))
+    # Bits per byte.
     bits = content.part("bits_per_byte")
     if bits is None:
         missing.append(f"Bits per byte: {content.why_missing('bits_per_byte')}")
@@ -97,6 +100,7 @@ def models(content: ReportContent) -> Section:
         groups = ["model", "suite"] if "suite" in bits.columns else ["model"]
         for names, part in bits.group_by(groups, maintain_order=True):
             exhibits += _bits_per_byte(content, [str(name) for name in names], part)
+    # Text read in training, and measures over scale.
     if (read := content.part("trained_on")) is not None:
         table = in_order(content, TRAINED_ON, read)
         known = read["text_bytes"].drop_nulls().to_list()
@@ -108,6 +112,7 @@ def models(content: ReportContent) -> Section:
 
 def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Drawing]:
     """Return the figure of losses in bits per byte, for models with known bytes of training text; none without any."""
+    # Bytes per token turn tokens and nats into bytes and bits per byte.
     read = content.part("trained_on")
     if read is None:
         return []
@@ -124,10 +129,12 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Draw
             losses[key] = ((curve["tokens"] * rate).to_list(), (curve["loss"] / (rate * log(2))).to_list())
     if not losses:
         return []
+    # The finding is the range of the last losses.
     last = {key: loss[-1] for key, (_, loss) in losses.items()}
     says = between(f"Training loss of {model} in bits per byte after its last batch", content.full_sized(last))
     says += " This is one noisy batch of training text; bits per byte of held-out text compare tokenizers better."
-    order = [one for one in _of(content, part) if any(variant == one for variant, _ in losses)]
+    # Figure, caption and source.
+    order = [name for name in _of(content, part) if any(variant == name for variant, _ in losses)]
     shown = content.drawn(order)
     losses = {key: curve for key, curve in losses.items() if key[0] in shown}
     draw = partial(curves.draw, losses, content.variants, styles(content.variants, content.highlight))
@@ -141,11 +148,11 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Draw
 def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) -> Drawing:
     order = _of(content, part)
     unseen = {
-        (str(variant), size): float(found.filter(probability_high=0.0)["tokens"].sum())
-        for (variant,), found in part.group_by("variant", maintain_order=True)
+        (str(variant), size): float(rows.filter(probability_high=0.0)["tokens"].sum())
+        for (variant,), rows in part.group_by("variant", maintain_order=True)
     }
     part = part.filter(pl.col("variant").is_in(content.drawn(order)))
-    cells = {str(variant): found for (variant,), found in part.group_by("variant", maintain_order=True)}
+    cells = {str(variant): rows for (variant,), rows in part.group_by("variant", maintain_order=True)}
     caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size) + content.left_out(order)
     source = source_of(EMBEDDING_NORMS, model=model, size=size)
     says = between("Tokens that never occur in the pretraining text", content.full_sized(unseen), 0)
@@ -159,10 +166,11 @@ def _of(content: ReportContent, part: pl.DataFrame) -> list[str]:
 
 
 def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame) -> list[Table | Drawing]:
+    # The table: a column for each size, and one for equal contexts if they were measured.
     sizes = part["size"].unique().sort().to_list()
-    found = {(row["variant"], row["size"]): row for row in part.iter_rows(named=True)}
-    variants = [variant for (variant,) in content.in_order({(variant,) for variant, _ in found})]
-    cells = {size: [found.get((variant, size), {}) for variant in variants] for size in sizes}
+    scores = {(row["variant"], row["size"]): row for row in part.iter_rows(named=True)}
+    variants = [variant for (variant,) in content.in_order({(variant,) for variant, _ in scores})]
+    cells = {size: [scores.get((variant, size), {}) for variant in variants] for size in sizes}
     kinds = {"value": ("", ""), "equal_context": (" equal context", ", equal context")}
     taken = [kind for kind in kinds if kind == "value" or part[kind].count()]
     names_of = {(size, kind): f"{size}{kinds[kind][0]}" for size in sizes for kind in taken}
@@ -183,30 +191,37 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
         PrintedColumn(name, f"{size:,}{kinds[kind][1]}", "real", BITS_PER_BYTE[kind].decimals, None, {"size": size})
         for (size, kind), name in names_of.items()
     ]
-    caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=pluralise(len(found), "model"))
+    caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=pluralise(len(scores), "model"))
     source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))
-    at = [((row, name), (one, size)) for (size, _), name in names_of.items() for row, one in enumerate(variants)]
+    # Undersized vocabularies are not ranked.
+    at = [
+        ((row, name), (variant, size)) for (size, _), name in names_of.items() for row, variant in enumerate(variants)
+    ]
     unranked, notes = content.unranked(dict(at))
     notes += [*content.across_pretokenizers(ranked=False), f"{ONE_TRAINING.capitalize()}."]
     table = Table(
         slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source, notes=notes, unranked=unranked
     )
+    # The figure: variants that lose text are left out, the lowest value comes first.
     lossy = ExternalTokenizers(content).lossy
-    values = {key: row["value"] for key, row in found.items() if row["value"] is not None and key[0] not in lossy}
+    values = {key: row["value"] for key, row in scores.items() if row["value"] is not None and key[0] not in lossy}
     if len(values) < LEAST_DRAWN:
         return [replace(table, folded=True)]
     lowest: dict[str, float] = {}
     for (variant, _), value in content.full_sized(values).items():
         lowest[variant] = min(value, lowest.get(variant, value))
-    order = sorted((one for one in variants if one not in lossy), key=lambda variant: lowest.get(variant, 1e9))
+    order = sorted(
+        (variant for variant in variants if variant not in lossy), key=lambda variant: lowest.get(variant, 1e9)
+    )
     shown = set(content.drawn(order))
     drawn = {key: value for key, value in values.items() if key[0] in shown}
     labels, looks = [*map(content.label, order)], content.labelled(styles(content.variants, content.highlight))
     draw = partial(dots.draw, content.labelled_sizes(drawn), labels, looks, "bits per byte")
     caption = f"Bits per byte of {', '.join(names)} on the evaluation split, by variant and vocabulary size."
     caption += content.left_out(order, ranked=True) + content.in_brackets
-    if gone := [one for one in variants if one in lossy]:
+    if gone := [variant for variant in variants if variant in lossy]:
         caption += f" Left out, because they lose text: {listed(gone)}."
+    # The finding is the range of values.
     says = between(f"Bits per byte of {', '.join(names)}", content.labelled_sizes(content.full_sized(values)))
     says += f" {ONE_TRAINING.capitalize()}."
     return [Drawing(table.name, caption, draw, source, says=says), table]

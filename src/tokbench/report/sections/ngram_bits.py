@@ -56,10 +56,11 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
         return exhibits
     for (corpus, size), part in ranks.group_by("corpus", "size", maintain_order=True):
         at = {"corpus": corpus, **_last(part), "size": size}
+        # The critical-difference diagram, if any ranks differ.
         here = part.filter(**at).drop_nulls("critical_difference")
         if here.height:
             place = dict(here.select("variant", "average_rank").iter_rows())
-            order = sorted(place, key=lambda one: (place[one], one))
+            order = sorted(place, key=lambda variant: (place[variant], variant))
             drawn = {variant: place[variant] for variant in content.drawn(order)}
             draw = partial(
                 differences.draw_critical_difference,
@@ -74,9 +75,12 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             says = within_reach(place, here["critical_difference"][0])
             if spread(place) > here["critical_difference"][0]:
                 exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn), says))
+        # Differences from the baseline, and the tables of pairs and languages.
         exhibits += _forest(content, at)
         for table in (NGRAM_VERDICTS, NGRAM_LANGUAGES):
-            exhibits += [with_unequal_sizes_note(content, one, at["size"]) for one in split(content, table, **at)]
+            exhibits += [
+                with_unequal_sizes_note(content, exhibit, at["size"]) for exhibit in split(content, table, **at)
+            ]
     return exhibits
 
 
@@ -126,24 +130,27 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
 
 
 def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame) -> Table:
-    found = {(row["variant"], row["size"], row["order"]): row for row in part.iter_rows(named=True)}
-    tokenizers = content.in_order({(variant, size) for variant, size, _ in found})
-    whole = {key: row["value"] for key, row in found.items() if not row["bytes_lost"]}
+    # Values of tokenizers that restore all text, one column for each order.
+    scores = {(row["variant"], row["size"], row["order"]): row for row in part.iter_rows(named=True)}
+    tokenizers = content.in_order({(variant, size) for variant, size, _ in scores})
+    whole = {key: row["value"] for key, row in scores.items() if not row["bytes_lost"]}
     orders = part["order"].unique().sort().to_list()
     data = {"variant": [variant for variant, _ in tokenizers], "size": [size for _, size in tokenizers]} | {
         f"order {order}": [whole.get((*tokenizer, order)) for tokenizer in tokenizers] for order in orders
     }
     columns = [PrintedColumn("variant"), PrintedColumn("size", kind="count")]
     columns += [PrintedColumn(f"order {order}", kind="real", decimals=4, best="lowest") for order in orders]
+    # Reasons of empty cells.
     reasons = {
-        (index, f"order {order}"): _why(found.get((*tokenizer, order)))
+        (index, f"order {order}"): _why(scores.get((*tokenizer, order)))
         for index, tokenizer in enumerate(tokenizers)
         for order in orders
         if (*tokenizer, order) not in whole
     }
+    # Caption and vocabularies that are not ranked.
     documents = pluralise(part["documents"][0], "document")
     unranked, notes = content.unranked(
-        {(row, column.name): one for row, one in enumerate(tokenizers) for column in columns if column.best}
+        {(row, column.name): tokenizer for row, tokenizer in enumerate(tokenizers) for column in columns if column.best}
     )
     return Table(
         slug("ngram-bits", corpus, budget),

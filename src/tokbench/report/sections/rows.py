@@ -87,7 +87,7 @@ def source_of(table: TidyTable, which: int = 0, **at: object) -> NumberSource:
         which: number of the print (default: 0).
         at: values of columns that all rows share; a model with several seeds has several files and is ignored.
     """
-    shared = {key: one for key, one in at.items() if not SEVERAL.search(str(one))}
+    shared = {key: value for key, value in at.items() if not SEVERAL.search(str(value))}
     return NumberSource([path_of(table)], table.prints[which].files, shared)
 
 
@@ -142,7 +142,8 @@ def rows(table: TidyTable, frame: pl.DataFrame, which: int = 0, **at: object) ->
 def in_order(content: ReportContent, table: TidyTable, frame: pl.DataFrame, which: int = 0, **at: object) -> Table:
     """Return a table as :func:`rows` does, with variants, the first column shown, in the order of reading."""
     chosen = frame.select([column.name for column in table.prints[which].columns(table)])
-    return rows(table, pl.DataFrame(content.in_order(chosen.rows()), chosen.schema, orient="row"), which, **at)
+    ordered = [dict(zip(chosen.columns, row, strict=True)) for row in content.in_order(chosen.rows())]
+    return rows(table, pl.DataFrame(ordered, chosen.schema), which, **at)
 
 
 def split(content: ReportContent, table: TidyTable, which: int = 0, **at: object) -> list[Table]:
@@ -165,7 +166,7 @@ def split_all(content: ReportContent, table: TidyTable, which: int = 0) -> list[
     if frame is None:
         return []
     keys = frame.select(by).unique(maintain_order=True).rows(named=True) if by else [{}]
-    return [one for at in keys for one in split(content, table, which, **at)]
+    return [part for at in keys for part in split(content, table, which, **at)]
 
 
 def remaining(content: ReportContent, section: str) -> list[Table]:

@@ -53,7 +53,7 @@ def over_scale(content: ReportContent) -> list[Exhibit]:
         part = fits.filter(**at)
         exhibits += _drawing(content, part, at)
         for table in (SCALE_FITS, SCALE_COMPARISONS, COST_AT_EQUAL_BITS):
-            exhibits += [_named(one, table, at) for one in split(content, table, **at)]
+            exhibits += [_named(exhibit, table, at) for exhibit in split(content, table, **at)]
     exhibits += [*_at_equal_arithmetic(content), *split(content, EQUAL_ARITHMETIC_ORDER)]
     costs = content.part(MODEL_COSTS.name)
     for corpus, suite in [] if costs is None else costs.select("corpus", "suite").unique(maintain_order=True).rows():
@@ -92,24 +92,27 @@ def _drawing(content: ReportContent, fits: pl.DataFrame, at: dict[str, Any]) -> 
     costs = content.part(MODEL_COSTS.name)
     if costs is None or at["varies"] not in DRAWN:
         return []
+    # Models of the group, in its order.
     models = at["models"].split(", ")
     here = costs.filter(pl.col("model").is_in(models), corpus=at["corpus"], suite=at["suite"], size=at["size"])
     place = {model: index for index, model in enumerate(models)}
     here = here.sort(pl.col("model").replace_strict(place, default=len(place), return_dtype=pl.Int64))
     shown = content.drawn([variant for (variant,) in content.in_order(fits.select("variant").unique().rows())])
+    # A panel for each quantity, with a fitted law for each variant.
     panels: dict[str, dict[str, scales.Law]] = {}
     for column, label in DRAWN[at["varies"]].items():
         axis, unit = ("flops", PETA) if column == "petaflop" else (column, 1.0)
         laws = fits.filter(pl.col("variant").is_in(shown), axis=axis)
         for variant, coefficient, exponent in laws.select("variant", "coefficient", "exponent").rows():
-            found = here.filter(variant=variant).drop_nulls(column)
-            points = list(found.select(pl.col(column) * unit, "bits_per_byte").iter_rows())
-            ends = [None if low is None else (low, high) for low, high in found.select("low", "high").iter_rows()]
+            known = here.filter(variant=variant).drop_nulls(column)
+            points = list(known.select(pl.col(column) * unit, "bits_per_byte").iter_rows())
+            ends = [None if low is None else (low, high) for low, high in known.select("low", "high").iter_rows()]
             law = scales.Law(points, ends, coefficient, exponent)
             panels.setdefault(label, {})[content.label(variant)] = law
     if not panels:
         return []
-    baseline = next((one for one in [*content.baselines, *shown] if one in shown), shown[0])
+    # The figure, relative to the law of the baseline.
+    baseline = next((variant for variant in [*content.baselines, *shown] if variant in shown), shown[0])
     labels = [*map(content.label, shown)]
     look = content.labelled(styles([*content.variants, *shown], content.highlight))
     draw = partial(scales.draw, panels, labels, look, content.label(baseline))
@@ -119,6 +122,7 @@ def _drawing(content: ReportContent, fits: pl.DataFrame, at: dict[str, Any]) -> 
         f"{baseline} at the same quantity, in the range of its models; lower is better.{content.left_out(shown)}"
         f"{content.in_brackets}"
     )
+    # Finding and source.
     says = f"Exponents over {_exponents(fits, fits['axis'][0])}"
     source = NumberSource([path_of(SCALE_FITS), path_of(MODEL_COSTS)])
     name = slug("bits-over", at["varies"], at["corpus"], at["suite"], at["size"], _largest(at))
@@ -136,7 +140,7 @@ def _exponents(fits: pl.DataFrame, axis: str) -> str:
 
 def _at_equal_arithmetic(content: ReportContent) -> list[Table | Drawing]:
     """Return a figure and a table of bits against bytes per token for each arithmetic."""
-    frame, orders = (content.part(one.name) for one in (EQUAL_ARITHMETIC, EQUAL_ARITHMETIC_ORDER))
+    frame, orders = (content.part(table.name) for table in (EQUAL_ARITHMETIC, EQUAL_ARITHMETIC_ORDER))
     exhibits: list[Table | Drawing] = []
     keys = ["corpus", "suite", "models", "petaflop"]
     for values in [] if frame is None else frame.select(keys).unique(maintain_order=True).rows():
@@ -148,7 +152,7 @@ def _at_equal_arithmetic(content: ReportContent) -> list[Table | Drawing]:
         if len(part) >= LEAST_POINTS:
             exhibits.append(_scatter(content, part, at, order))
         name = slug("equal-arithmetic", at["corpus"], at["suite"], _largest(at), f"{at['petaflop']:.4g}")
-        exhibits += [replace(one, name=name) for one in split(content, EQUAL_ARITHMETIC, **at)]
+        exhibits += [replace(exhibit, name=name) for exhibit in split(content, EQUAL_ARITHMETIC, **at)]
     return exhibits
 
 

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tokbench.intrinsic.encoding_speed import TOO_SHORT
-from tokbench.report.claims import HIGHEST
-from tokbench.report.comparison_sentences import DIFFERENCE, SELECTED, difference_texts
-from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
+from tokbench.report.claims import WITHOUT_CORPUS
+from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, NumberSource, PrintedColumn, Table
+from tokbench.report.measure_words import words_of
 from tokbench.report.sections.downstream import BELOW, UNSURE
 from tokbench.report.sections.rows import RESOURCE, TEXT, path_of
-from tokbench.report.wording import defined, listed
+from tokbench.report.sentences import DIFFERENCE, SELECTED, difference_texts
+from tokbench.report.wording import UNKNOWN_PRETOKENIZER, defined, listed
 from tokbench.statistics.comparisons.families import (
     ACCURACY,
     ALIGNMENT,
@@ -117,7 +118,7 @@ class Key(NamedTuple):
 
     @property
     def kind(self) -> Kind:
-        return "count" if self.measure == TOKENS else "percent" if self.measure in (GAP, ACCURACY) else "real"
+        return words_of(self.measure).kind
 
 
 def scoreboard(content: ReportContent) -> Table | None:
@@ -137,7 +138,7 @@ def scoreboard(content: ReportContent) -> Table | None:
     )
     cells: dict[tuple[str, int, str, Key], dict[str, Any]] = {}
     for row in frame.iter_rows(named=True):
-        corpus = "" if row["measure"] in (ACCURACY, ALIGNMENT) else row["corpus"]
+        corpus = "" if row["measure"] in WITHOUT_CORPUS else row["corpus"]
         cells[corpus, row["size"], row["variant"], Key(row["measure"], row["model"], row["suite"])] = row
     known = {key[:3] for key in cells}
     for at, speed in content.speeds.items():
@@ -155,12 +156,12 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
     several, groups = len(corpora) > 1, len(pretokenizers) > 1
     rows = sorted(
         {(corpus, size, variant) for corpus, size, variant, _ in cells if corpus}
-        | {("", *one) for one in tokenizers - {(size, variant) for corpus, size, variant, _ in cells if corpus}},
+        | {("", *key) for key in tokenizers - {(size, variant) for corpus, size, variant, _ in cells if corpus}},
         key=lambda row: (
             content.place_of_corpus(row[0]), -row[1], pretokenizers.index(of[row[2]]), _level(cells, keys, *row), row[2]
         ),
     )  # fmt: skip
-    found = [[cells.get((*row, key), cells.get(("", *row[1:], key))) for key in keys] for row in rows]
+    values = [[cells.get((*row, key), cells.get(("", *row[1:], key))) for key in keys] for row in rows]
     data: dict[str, list[Any]] = {"variant": [row[2] for row in rows]}
     if groups:
         data["pretokenization"] = [of[row[2]] or UNKNOWN_PRETOKENIZER for row in rows]
@@ -169,12 +170,12 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         data["corpus"] = [row[0] for row in rows]
     heads = [_HEADS[name] for name in data]
     for number, key in enumerate(keys):
-        data[key.name] = [None if (cell := row[number]) is None else cell["value"] for row in found]
+        data[key.name] = [None if (cell := row[number]) is None else cell["value"] for row in values]
     flat = [
-        ((index, key.name), key, cell) for index, row in enumerate(found) for key, cell in zip(keys, row, strict=True)
+        ((index, key.name), key, cell) for index, row in enumerate(values) for key, cell in zip(keys, row, strict=True)
     ]
     known = [(place, key, cell) for place, key, cell in flat if cell is not None]
-    by_key = {key: [cell for _, one, cell in known if one == key] for key in keys}
+    by_key = {key: [cell for _, other, cell in known if other == key] for key in keys}
     columns = [*heads, *(_column(key, keys, by_key[key], groups) for key in keys)]
     first = _first(known, rows, of)
     valued = [(place, key, cell) for place, key, cell in known if cell["value"] is not None]
@@ -188,7 +189,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         best=first,
         marks={place: mark for place, mark in marks.items() if mark},
         small_print={place: text for place, key, cell in valued if (text := _difference(key, cell, by_key[key]))},
-        remarks={**_of_other_groups(rows, found, of), **_reasons(valued, by_key)},
+        remarks={**_of_other_groups(rows, values, of), **_reasons(valued, by_key)},
         definitions=defined([(column.header, f"{column.about}.") for column in columns[len(heads) :]]),
         key=_key(corpora, groups),
         bars=_bars(valued, rows),
@@ -221,11 +222,11 @@ def _difference(key: Key, cell: Cell, column: Sequence[Cell]) -> str:
 
 
 def _of_other_groups(
-    rows: Sequence[tuple[str, int, str]], found: Sequence[Sequence[Cell | None]], of: Mapping[str, str | None]
+    rows: Sequence[tuple[str, int, str]], values: Sequence[Sequence[Cell | None]], of: Mapping[str, str | None]
 ) -> dict[Place, str]:
     """Return remarks on rows whose baseline has another pre-tokenizer."""
     reasons = {}
-    for index, (row, cells) in enumerate(zip(rows, found, strict=True)):
+    for index, (row, cells) in enumerate(zip(rows, values, strict=True)):
         baseline = next((cell["baseline"] for cell in cells if cell and cell["baseline"]), None)
         if baseline is None:
             continue
@@ -255,7 +256,7 @@ def _why_untested(column: Sequence[Cell]) -> set[str | None]:
 
 def _differing_names(key: Key, keys: Sequence[Key]) -> str:
     """Return model and suite of a column of accuracy, or the one of them that differs if there are several columns."""
-    models, suites = ({one[place] for one in keys if one.measure == key.measure} for place in (1, 2))
+    models, suites = ({other[place] for other in keys if other.measure == key.measure} for place in (1, 2))
     if len(models) == len(suites) == 1 or (len(models) > 1 and len(suites) > 1):
         return f"{key.model} on {key.suite}"
     return key.model if len(models) > 1 else key.suite
@@ -293,13 +294,13 @@ def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]], groups: 
     elif not drawn and why:
         about += f"; {in_full(max(filter(None, why), default=UNEXPLAINED))}"
     if key.measure == SPEED and (timed := [cell["timed"] for cell in cells if cell["timed"]]):
-        sizes, rounds = ({f"{getattr(one, name):,}" for one in timed} for name in ("bytes", "rounds"))
+        sizes, rounds = ({f"{getattr(speed, name):,}" for speed in timed} for name in ("bytes", "rounds"))
         about += f"; text of {listed(sorted(sizes))} bytes, {listed(sorted(rounds))} rounds"
     decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
     return PrintedColumn(
         key.name, key.header(of), key.kind, decimals, None, at, [FILES[key.measure]], about, timed=key.measure == SPEED,
-        better="highest" if key.measure in (*HIGHEST, SPEED) else "lowest",
+        better="highest" if key.measure == SPEED or words_of(key.measure).highest else "lowest",
         within="pretokenization" if key.measure == GAP and groups else "",
     )  # fmt: skip
 
@@ -319,8 +320,8 @@ def _caption(
     if baselines:
         which = f"baseline {baselines[0]}" if len(baselines) == 1 else f"baseline of its corpus ({listed(baselines)})"
         sentence += f" Small numbers: the difference from the {which}, with its 95 % interval."
-    one = "size on one corpus" if len(corpora) > 1 else "size"
-    return f"{sentence} Compare only tokenizers of the same {one}."
+    same = "size on one corpus" if len(corpora) > 1 else "size"
+    return f"{sentence} Compare only tokenizers of the same {same}."
 
 
 def _key(corpora: list[str], groups: bool) -> list[tuple[str, str]]:

@@ -69,6 +69,7 @@ def statistics(content: ReportContent) -> Section:
     Args:
         content: content of the report.
     """
+    # Accuracies: intervals, seeds and smooth measures.
     exhibits: list[Exhibit] = []
     missing = []
     paragraphs = [_seeds_in_words(content)] if content.part("accuracy") is not None else []
@@ -77,9 +78,11 @@ def statistics(content: ReportContent) -> Section:
         sentence = listed(["intervals"] * bool(intervals) + ["seeds"] * bool(seeds))
         exhibits += [Heading("accuracy-intervals", f"Accuracy: {sentence}"), *intervals, *seeds]
     exhibits += [*answer_measures(content), *perturbed_answers(content)]
+    # Parts that are missing.
     for name in ("intervals", "power", "critical_differences"):
         if content.part(name) is None:
             missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
+    # Bits per byte, robustness, segmentations and causal effects.
     if bits := model_bits.compared(content):
         exhibits += [Heading("bits-of-models", "Bits per byte of language models, pair by pair"), *bits]
     elif content.part("bits_comparisons") is not None:
@@ -93,6 +96,7 @@ def statistics(content: ReportContent) -> Section:
         exhibits += [Heading("other-segmentations", "Other segmentations into the same tokens"), *segmented]
     if effects := causal_effects(content):
         exhibits += [Heading("token-effects", "Causal effect of a token's presence"), *effects]
+    # Correlations.
     beside: list[Exhibit] = [*_scatters(content)]
     for name, make in (
         ("correlations", partial(_correlations, content)),
@@ -106,6 +110,7 @@ def statistics(content: ReportContent) -> Section:
             beside.append(with_excluded_count(content, make(frame)))
     if beside:
         exhibits += [Heading("correlations", "Correlations of measures with accuracy and each other"), *beside]
+    # Statistics as the papers do them.
     exhibits += _as_papers_do(content)
     if content.part("comparisons") is None:
         missing.append(f"Signed-rank tests: {content.why_missing('comparisons')}")
@@ -121,11 +126,14 @@ def _as_papers_do(content: ReportContent) -> list[Exhibit]:
     ranks = content.part("ranks")
     for model, suite in comparisons.select("model", "suite").unique(maintain_order=True).iter_rows():
         order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
-        found = compared(content, model, suite, order)
+        tests = compared(content, model, suite, order)
         notes = [AS_PAPERS, *_power(content, model, suite)]
-        found = [replace(one, notes=[*one.notes, *notes]) if isinstance(one, Table) else one for one in found]
+        tests = [
+            replace(exhibit, notes=[*exhibit.notes, *notes]) if isinstance(exhibit, Table) else exhibit
+            for exhibit in tests
+        ]
         title = f"As the papers do it: signed-rank tests of accuracy, {model} on {suite}"
-        exhibits += [Heading(slug("accuracy-of", model, suite), title), *found]
+        exhibits += [Heading(slug("accuracy-of", model, suite), title), *tests]
     return exhibits
 
 
@@ -223,7 +231,7 @@ def _compared(content: ReportContent, frame: pl.DataFrame, *sides: str) -> tuple
         for row in frame.iter_rows(named=True)
         for side in sides
     ]
-    kept = [not any(one in apart for one in out[at : at + len(sides)]) for at in range(0, len(out), len(sides))]
+    kept = [not any(measure in apart for measure in out[at : at + len(sides)]) for at in range(0, len(out), len(sides))]
     gone = sorted({f"{words(metric)} ({definition})" for _, metric, definition in apart.intersection(out)})
     return frame.filter(pl.Series(kept, dtype=pl.Boolean)), [UNLIKE.format("; ".join(gone))] * bool(gone)
 
@@ -231,14 +239,14 @@ def _compared(content: ReportContent, frame: pl.DataFrame, *sides: str) -> tuple
 def _correlations(content: ReportContent, frame: pl.DataFrame) -> Table:
     whole, left_out = _compared(content, corpus_rows(frame), "")
     table = rows(CORRELATIONS, whole.with_columns(pl.Series("metric", [words(metric) for metric in whole["metric"]])))
-    found = {
+    intervals = {
         (index, "r"): ends
         for index, (r, n) in enumerate(whole.select("r", "n").rows())
         if r is not None and (ends := fisher_interval(r, n)) is not None
     }
     few = _too_few_finding(max(whole["n"].to_list(), default=0))
     notes = [*table.notes, FISHER, *left_out]
-    return replace(table, intervals=found, notes=notes, finding=few, folded=table.folded or bool(few))
+    return replace(table, intervals=intervals, notes=notes, finding=few, folded=table.folded or bool(few))
 
 
 def _too_few_finding(points: int) -> str:
@@ -248,43 +256,47 @@ def _too_few_finding(points: int) -> str:
 
 def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
     """Return the table of correlations of each measure with the drawn measures."""
+    # Correlations of each ordered pair of measures, by corpus.
     every, left_out = _compared(content, corpus_rows(frame), "_a", "_b")
     pairs: dict[tuple[str, Measure, Measure], dict[str, Any]] = {}
     for row in every.iter_rows(named=True):
         a, b = ((row[f"metric_{side}"], row[f"definition_{side}"]) for side in "ab")
         pairs[row["corpus"], a, b] = pairs[row["corpus"], b, a] = row
+    # Columns are the best-known metrics that are compared; rows are all measures.
     apart = {metric for _, metric, _ in own_denominators(content)} - {metric for _, (metric, _), _ in pairs}
     beside = [name for name in DRAWN if name not in apart]
     ours: dict[str, set[Measure]] = {}
     for corpus, measure, _ in pairs:
         ours.setdefault(corpus, set()).add(measure)
-    shown: list[tuple[object, ...]] = []
+    shown: list[dict[str, object]] = []
     reasons: dict[tuple[int, str], str] = {}
     marks: dict[tuple[int, str], str] = {}
     intervals: dict[tuple[int, str], tuple[float, float]] = {}
+    # A row for each measure that correlates with one of the columns.
     for corpus, measures in ours.items():
         drawn = {name: min((m for m in measures if m[0] == name), default=None) for name in beside}
         for measure in sorted(measures):
-            found = {name: other and pairs.get((corpus, measure, other)) for name, other in drawn.items()}
-            if not any(found.values()):
+            correlations = {name: other and pairs.get((corpus, measure, other)) for name, other in drawn.items()}
+            if not any(correlations.values()):
                 continue
-            n = max(pair["n"] for pair in found.values() if pair)
-            for name, pair in found.items():
+            n = max(pair["n"] for pair in correlations.values() if pair)
+            for name, pair in correlations.items():
                 if pair and pair["r"] is not None:
                     marks |= {(len(shown), name): f"n = {pair['n']}"} if pair["n"] != n else {}
                     ends = fisher_interval(pair["r"], pair["n"])
                     intervals |= {(len(shown), name): ends} if ends else {}
                 itself = "the measure itself" if measure == drawn[name] else "not measured here"
                 reasons[len(shown), name] = (pair["reason"] if pair else itself) or UNEXPLAINED
-            values = [pair["r"] if pair else None for pair in found.values()]
-            shown.append((corpus, words(measure[0]), measure[1], *values, n))
+            values = {name: pair["r"] if pair else None for name, pair in correlations.items()}
+            shown.append({"corpus": corpus, "metric": words(measure[0]), "definition": measure[1], **values, "n": n})
+    # Columns and notes.
     numbers = dict.fromkeys(beside, pl.Float64) | {"n": pl.Int64}
-    most = max((int(str(row[-1])) for row in shown), default=0)
+    most = max((int(str(row["n"])) for row in shown), default=0)
     schema = dict.fromkeys(("corpus", "metric", "definition"), pl.String) | numbers
     return Table(
         "metric-correlations",
         METRIC_CORRELATIONS.prints[0].caption.format(measures=listed([words(name) for name in beside])),
-        pl.DataFrame(shown, schema=schema, orient="row"),
+        pl.DataFrame(shown, schema=schema),
         [
             *(PrintedColumn(name) for name in ("corpus", "metric", "definition")),
             *(PrintedColumn(name, words(name), "real", METRIC_CORRELATIONS["r"].decimals) for name in beside),

@@ -70,15 +70,15 @@ def by_subject(measures: Iterable[Measure]) -> list[tuple[MetricGroup, list[tupl
     """
     every = set(measures)
     known = {metric for metric, _ in every}
-    found: defaultdict[str, list[tuple[Place, Measure]]] = defaultdict(list)
+    by_group: defaultdict[str, list[tuple[Place, Measure]]] = defaultdict(list)
     others = []
-    for one in sorted(one for one in every if SAME.get(one[0]) not in known):
-        place = _place(*one)
+    for measure in sorted(measure for measure in every if SAME.get(measure[0]) not in known):
+        place = _place(*measure)
         if place is None:
-            others.append((one, words(one[0])))
+            others.append((measure, words(measure[0])))
         else:
-            found[place[-1].subject].append((place, one))
-    ordered = [(subject, _in_order(subject, found[subject.identifier])) for subject in SUBJECTS]
+            by_group[place[-1].subject].append((place, measure))
+    ordered = [(subject, _in_order(subject, by_group[subject.identifier])) for subject in SUBJECTS]
     return [(subject, _distinct(named)) for subject, named in [*ordered, (OTHERS, others)] if named]
 
 
@@ -98,8 +98,8 @@ def _places(families: Sequence[Metric]) -> dict[str, list[Place]]:
 
 
 def _in_order(subject: MetricGroup, placed: list[tuple[Place, Measure]]) -> list[tuple[Measure, str]]:
-    def order(one: tuple[Place, Measure]) -> tuple[int, Place, Measure]:
-        (family, number, shown), measure = one
+    def order(named: tuple[Place, Measure]) -> tuple[int, Place, Measure]:
+        (family, number, shown), measure = named
         first = shown.metric if shown.metric in subject.families else family
         return (*subject.families, first).index(first), (family, number, shown), measure
 

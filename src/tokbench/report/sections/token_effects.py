@@ -41,13 +41,15 @@ def causal_effects(content: ReportContent) -> list[Exhibit]:
 
 def _drawings(content: ReportContent, effects: pl.DataFrame) -> list[Drawing]:
     bins = content.part(TOKEN_EFFECT_BINS.name)
-    found = []
+    drawings = []
     for key, part in effects.group_by(*KEY, maintain_order=True):
         at = dict(zip(KEY, key, strict=True))
+        # Variants that other figures do not draw are left out here, too.
         main = part.filter(kind=CUTOFF, band="").rows(named=True)[0]
         here = None if bins is None else bins.filter(**at)
         if here is None or here.is_empty() or at["variant"] not in content.drawn([str(at["variant"])]):
             continue
+        # Effects at the bandwidth of the main estimate, and the placebos.
         shown = part.filter(
             pl.col("bandwidth") == main["bandwidth"], (pl.col("band") == "") | (pl.col("kind") == PLACEBO)
         )
@@ -55,13 +57,14 @@ def _drawings(content: ReportContent, effects: pl.DataFrame) -> list[Drawing]:
             main["bandwidth"],
             *(main[f"{side}_{name}"] for side in ("inside", "outside") for name in ("level", "slope")),
         )
+        # The figure of bins, lines and effects.
         draw = partial(
             discontinuity.draw,
             [discontinuity.Bin(*row) for row in here.select("first", "last", "tokens", "outcome").iter_rows()],
             lines,
             [discontinuity.Effect(*row) for row in shown.select("cutoff", "effect", "low", "high").iter_rows()],
         )
-        found.append(
+        drawings.append(
             Drawing(
                 slug("token-effect", *at.values()),
                 _caption(at, main),
@@ -71,7 +74,7 @@ def _drawings(content: ReportContent, effects: pl.DataFrame) -> list[Drawing]:
                 _finding(at, main, part.filter(kind=PLACEBO)),
             )
         )
-    return found
+    return drawings
 
 
 def _caption(at: dict[str, Any], main: dict[str, Any]) -> str:

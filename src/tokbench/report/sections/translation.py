@@ -55,7 +55,7 @@ def _norms(content: ReportContent) -> list[Drawing]:
         caption = TRANSLATION_EMBEDDING_NORMS.prints[0].caption.format(**at)
         draw = partial(norms.draw, cells, list(cells), text="training text")
         name = slug("translation-embedding-norms", *at.values())
-        unseen = {one: float(found.filter(probability_high=0.0)["tokens"].sum()) for one, found in cells.items()}
+        unseen = {variant: float(part.filter(probability_high=0.0)["tokens"].sum()) for variant, part in cells.items()}
         says = ends(f"Tokens of {at['side']} that never occur in the training text", unseen, 0)
         source = source_of(TRANSLATION_EMBEDDING_NORMS, **at)
         drawings.append(Drawing(name, caption, draw, source, says=says, folded=True))
