@@ -18,7 +18,8 @@ from tokbench.errors import TokbenchError
 from tokbench.io.tables import read_frame
 from tokbench.io.yaml import parse_yaml, read_yaml
 from tokbench.options import validated
-from tokbench.report.content import ReportContent, shown
+from tokbench.report.content import ReportContent
+from tokbench.report.loading import shown
 from tokbench.report.figures.style import FULL, save
 from tokbench.report.html import drawings, tables
 from tokbench.report.typeset import write_table

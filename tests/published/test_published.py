@@ -25,7 +25,7 @@ from tokbench.published.comparison import MODELS
 from tokbench.published.facts import DIFFERS, MISSING, SAME, WITHIN, PrintedValue, Statistic, judged, printed_span
 from tokbench.published.recompute import FILES, compared, recompute, released
 from tokbench.report.figures import style
-from tokbench.report.published import bold_table, far_p_values, translations_table
+from tokbench.report.published_tables import bold_table, far_p_values, translations_table
 from tokbench.tokenizer.hugging_face import spell
 from tokbench.vocabulary import BYTES
 

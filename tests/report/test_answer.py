@@ -19,10 +19,10 @@ from tokbench.io.provenance import last_day
 from tokbench.options import validated
 from tokbench.report.answer import answers
 from tokbench.report.caveats import caveats
-from tokbench.report.content import shown
+from tokbench.report.exhibits import Table
 from tokbench.report.html import made_of, render
-from tokbench.report.layout import Table
 from tokbench.report.leaderboard import read_splits
+from tokbench.report.loading import shown
 from tokbench.report.sections.scoreboard import scoreboard
 from tokbench.report.wording import in_bytes
 from tokbench.tabulation.documents import LEAKAGE

@@ -17,8 +17,9 @@ import pytest
 from tests.support.small_report import altered, whole
 from tokbench.examples.tables import CUTS, EXAMPLES
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Cutting, Drawing, PrintedColumn, Table
 from tokbench.report.html import drawings, render, sections, tables
-from tokbench.report.layout import Cutting, Drawing, PrintedColumn, Table, layout, main_finding
+from tokbench.report.layout import layout, main_finding
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 

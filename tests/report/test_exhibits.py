@@ -14,13 +14,15 @@ from tests.support.small_report import DECLARED, PARTS, SIZES, VARIANTS, accurac
 from tokbench.errors import TokbenchError
 from tokbench.report import figure_sentences
 from tokbench.report.answer import summary
-from tokbench.report.content import ReportContent, read_frames
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Heading, Section, Table
 from tokbench.report.html import drawings, sections, tables
-from tokbench.report.layout import Drawing, Heading, Section, Table, layout
+from tokbench.report.layout import layout
+from tokbench.report.loading import read_frames
 from tokbench.report.sections import statistics
-from tokbench.report.sections.downstream import NO_STRADDLING
 from tokbench.report.sections.intrinsic import corpus_values
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
+from tokbench.report.sections.straddling import NO_STRADDLING
 from tokbench.report.sections.subjects import by_subject
 from tokbench.report.sections.translation import vocabularies
 from tokbench.report.typeset import to_markdown

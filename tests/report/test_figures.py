@@ -18,12 +18,12 @@ from tests.conftest import tool_of
 from tests.support.pages import links, tracked_files
 from tests.support.small_report import PARTS, SIZES, VARIANTS, altered, whole
 from tokbench.metric.pretoken_words import NO_BLANKS
+from tokbench.report.exhibits import Table
 from tokbench.report.figures import differences, dots, scatter
 from tokbench.report.figures.differences import cliques
 from tokbench.report.figures.dots import _spread, _within
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, TooltipFigure, inline, save, styles, svg
 from tokbench.report.html import drawings, tables, write_figures
-from tokbench.report.layout import Table
 from tokbench.report.sections.intrinsic import intrinsic
 from tokbench.report.sections.subjects import OTHERS, by_subject
 from tokbench.report.typeset import markdown

@@ -25,10 +25,12 @@ from tests.support.small_report import (
 from tokbench.config.experiment import Experiment
 from tokbench.options import validated
 from tokbench.report.answer import answers, summary
-from tokbench.report.content import ReportContent, shown
+from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Table
 from tokbench.report.html import drawings, render, sections, tables
-from tokbench.report.layout import Table, layout
+from tokbench.report.layout import layout
 from tokbench.report.leaderboard import leaderboard
+from tokbench.report.loading import shown
 from tokbench.report.typeset import to_latex, to_markdown
 from tokbench.statistics.comparisons.families import ALIKE, TOKENS, UNTESTED
 from tokbench.statistics.inputs import StatisticsInputs

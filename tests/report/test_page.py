@@ -21,10 +21,10 @@ from tests.support.small_report import IDENTIFIERS, PARTS, VARIANTS, WHY, accura
 from tokbench.examples.tables import CUTS, EXAMPLES
 from tokbench.intrinsic.encoding_speed import ColdSpeed
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Table
 from tokbench.report.figures.style import SCREEN, svg
 from tokbench.report.figures.svg import lean, share_letters
 from tokbench.report.html import _shown, drawings, render, sections, tables
-from tokbench.report.layout import Table
 from tokbench.report.sections.scoreboard import scoreboard
 from tokbench.statistics.accuracies.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.accuracies.critical_difference import critical_differences

@@ -12,9 +12,9 @@ from tokbench.config.experiment import Experiment
 from tokbench.options import validated
 from tokbench.report.answer import answers, summary
 from tokbench.report.claims import best_claims, claims_across
-from tokbench.report.content import shown as shown_of
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
+from tokbench.report.loading import shown as shown_of
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 

@@ -20,11 +20,12 @@ from tokbench.corpus.documents import Document, checksums, contents_in
 from tokbench.errors import TokbenchError
 from tokbench.io.tables import write_csv
 from tokbench.pretokens.count import count_pretokens
+from tokbench.report.exhibits import NumberSource, PrintedColumn, Table
 from tokbench.report.html import drawings, tables, write_tables
-from tokbench.report.layout import NumberSource, PrintedColumn, Table, layout
+from tokbench.report.layout import layout
 from tokbench.report.leaderboard import answer
 from tokbench.report.sections import statistics
-from tokbench.report.sections.downstream import accuracy_marks, rank_marks
+from tokbench.report.sections.accuracy_marks import accuracy_marks, rank_marks
 from tokbench.report.typeset import latex, to_csv, to_latex, to_markdown, write_table
 from tokbench.report.wording import fitting_decimals, printed, probability
 from tokbench.statistics.accuracies.correlation import between_metrics, fisher_interval, metric_with_accuracy

@@ -20,16 +20,11 @@ from tokbench.intrinsic.tokenizer import tokens_by_document
 from tokbench.io.json import read_result, write_result
 from tokbench.metric import measurement
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Table
 from tokbench.report.html import render, tables
-from tokbench.report.layout import Table, layout
-from tokbench.report.sections.downstream import (
-    boundaries,
-    coverings,
-    downstream,
-    one_segmentation,
-    texts,
-    with_coverings,
-)
+from tokbench.report.layout import layout
+from tokbench.report.sections.downstream import downstream
+from tokbench.report.sections.straddling import boundaries, coverings, one_segmentation, texts, with_coverings
 from tokbench.report.speeds import read_speeds
 from tokbench.tabulation.answers import BOUNDARIES, OUTCOMES, TEXTS, Results, boundary_table, outcome_table, text_table
 from tokbench.tabulation.documents import tokens_by_document_table

@@ -35,9 +35,10 @@ from tokbench.metric.renyi import renyi_efficiency
 from tokbench.optimum.gap import gap_of
 from tokbench.report.answer import summary
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Section, Table
 from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.html import sections
-from tokbench.report.layout import Drawing, Section, Table, layout
+from tokbench.report.layout import layout
 from tokbench.stage import stages
 from tokbench.stages.bounds import all_bounds
 from tokbench.stages.report import ExampleTargets

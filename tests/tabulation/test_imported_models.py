@@ -39,9 +39,10 @@ from tokbench.models.pretraining.budget import kept_at
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import PRESETS, MptOptions
 from tokbench.models.training import write_occurrences
+from tokbench.report.exhibits import Table
 from tokbench.report.figures import norms
 from tokbench.report.figures.style import inline
-from tokbench.report.layout import Table, layout
+from tokbench.report.layout import layout
 from tokbench.report.sections.models import convergences, models
 from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.tabulation.documents import DOCUMENT_BITS

@@ -183,7 +183,7 @@ def typeset_command(output: str, **places: Any) -> None:
 def _content(*, experiment: str, tables: str, statistics: str, examples: str | None) -> "ReportContent":
     """Return the content of a report."""
     from tokbench.config.load import read_experiment_file
-    from tokbench.report.content import load
+    from tokbench.report.loading import load
 
     folders = {"tables": tables, "statistics": statistics, **({"examples": examples} if examples else {})}
     return load(folders, *read_experiment_file(experiment))

@@ -1,27 +1,18 @@
-"""Content of a report: tidy frames of earlier stages, configuration, provenance, and functions that load them."""
+"""Content of a report: tidy frames of earlier stages, configuration and provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from tokbench.config.experiment import Experiment
-from tokbench.construction import constructions
-from tokbench.corpus.sources import EmbeddedSource
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.encoding_speed import ColdSpeed
-from tokbench.io.provenance import provenance
-from tokbench.io.tables import read_frame
-from tokbench.io.yaml import dump_yaml
-from tokbench.pretokenization import pretokenization_of
 from tokbench.report.wording import UNKNOWN_PRETOKENIZER, join_some
-from tokbench.statistics.accuracies.seeds import same_but_for_seed
 from tokbench.statistics.undersized import smaller_than_asked, undersized_vocabularies
 from tokbench.tabulation import limits
-from tokbench.tabulation.table import SHARE, TidyTable, tables_of
+from tokbench.tabulation.table import SHARE, TidyTable
 
 if TYPE_CHECKING:
     from tokbench.report.own_text import OwnText
@@ -334,97 +325,3 @@ def _check(table: TidyTable, frame: pl.DataFrame) -> None:
             raise TokbenchError(
                 f"{table.name}.{column.name}: {outside[0]} is not a share between 0 and 1; divide percentages by 100"
             )
-
-
-def read_frames(folders: Mapping[str, Path | str], declared: Iterable[TidyTable]) -> dict[str, pl.DataFrame]:
-    """Return the available tables that a report shows, by name.
-
-    Args:
-        folders: folders of ``tables``, ``statistics`` and ``examples``, with files ``{name}.parquet``. Tables of a
-            folder that is not named are left out.
-        declared: declarations of all tables.
-
-    Raises:
-        TokbenchError: a file cannot be read.
-    """
-    there = [table for table in declared if table.prints and table.folder in folders]
-    paths = {table.name: Path(folders[table.folder]) / f"{table.name}.parquet" for table in there}
-    return {name: read_frame(path, "make the table again") for name, path in paths.items() if path.is_file()}
-
-
-NO_RUNS = "The configuration trains no language models; add models, variants and suites under runs."
-
-
-def load(folders: Mapping[str, Path | str], experiment: Experiment, configuration: Mapping[str, Any]) -> ReportContent:
-    """Load the content of an experiment's report.
-
-    Args:
-        folders: folders of ``tables``, ``statistics`` and, if any, ``examples``.
-        experiment: the experiment.
-        configuration: its configuration without defaults, as the report prints it.
-
-    Raises:
-        TokbenchError: a table cannot be read, lacks a column, or has a share that is not between 0 and 1.
-    """
-    declared = tables_of("tabulate", "analyse", "cut_examples")
-    frames = read_frames(folders, declared)
-    return shown(experiment, configuration, declared, frames, provenance())
-
-
-def shown(
-    experiment: Experiment,
-    configuration: Mapping[str, Any],
-    declared: Sequence[TidyTable],
-    frames: Mapping[str, pl.DataFrame],
-    made: Mapping[str, object],
-) -> ReportContent:
-    """Build the content of an experiment's report from its frames and provenance.
-
-    Args:
-        experiment: the experiment.
-        configuration: its configuration without defaults, as the report prints it.
-        declared: declarations of all tables.
-        frames: available tables by name.
-        made: provenance of the tables; empty if unknown.
-    """
-    missing = {} if experiment.runs else {table.name: NO_RUNS for table in declared if table.of_models}
-    own_corpora = {experiment.corpus_of(name) for name in experiment.variants}
-    building = {experiment.corpus_of(name) for name in experiment.built}
-    return ReportContent(
-        title=experiment.report.title or f"Tokenizers of the experiment {experiment.name}",
-        recipes={name: _recipe(variant) for name, variant in configuration["variants"].items()},
-        configuration=dump_yaml(dict(configuration)),
-        provenance=made,
-        declared=declared,
-        frames=frames,
-        missing=missing,
-        preface=experiment.report.summary,
-        models=list(experiment.models),
-        seeds=same_but_for_seed({name: model.recipe() for name, model in experiment.models.items()}),
-        resources=list(experiment.resources),
-        corpora=sorted(experiment.corpora, key=lambda name: name not in own_corpora),
-        built_from=[name for name in experiment.corpora if name in building],
-        baselines=list(dict.fromkeys(experiment.baselines().values())),
-        demonstration=all(isinstance(corpus.source, EmbeddedSource) for corpus in experiment.corpora.values()),
-        highlight=experiment.report.highlight or "",
-    )
-
-
-def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the three phases of a variant, with the construction's default segmentation if none is configured; for
-    an external tokenizer, its configuration."""
-    if "from" in variant:
-        options = {
-            key: value for key, value in variant.items() if key in ("pattern", "segmentation", "added", "revision")
-        }
-        options |= {key: len(variant[key]) for key in ("special_tokens",) if variant.get(key)}
-        return {"from": {"method": variant["from"], "path": str(variant.get("path", "")), **options}}
-    construction = variant["construction"]
-    method = construction if isinstance(construction, str) else construction["method"]
-    default = constructions[method].segmentation
-    return {
-        "pretokenization": pretokenization_of(variant["pretokenization"]).label,
-        "construction": construction,
-        "segmentation": variant.get("segmentation", default),
-        **({"byte_lm": variant["byte_lm"]} if variant.get("byte_lm") else {}),
-    }

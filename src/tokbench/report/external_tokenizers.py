@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import Drawing, Exhibit, Section, Table
+from tokbench.report.exhibits import Drawing, Exhibit, Section, Table
 from tokbench.report.wording import listed, pluralise
 from tokbench.tabulation.external_tokenizers import IMPORTED, NATIVE
 from tokbench.tokenizer.folder import OWN

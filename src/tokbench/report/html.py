@@ -15,10 +15,11 @@ from tokbench.io.job_record import comment_of_job
 from tokbench.report.answer import answers
 from tokbench.report.caveats import caveats
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Cutting, Drawing, Heading, Section, Table
 from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save
 from tokbench.report.figures.svg import share_letters
-from tokbench.report.layout import Cutting, Drawing, Heading, PrintedTable, Section, Table, layout, main_finding
+from tokbench.report.layout import PrintedTable, layout, main_finding
 from tokbench.report.sections.downstream import downstream
 from tokbench.report.sections.evidence import evidence, ranking
 from tokbench.report.sections.experiment import configuration, examples, experiment, provenance, published, tokenizers

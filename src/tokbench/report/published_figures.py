@@ -7,9 +7,9 @@ from functools import partial
 from tokbench.published import facts
 from tokbench.published.facts import Statistic
 from tokbench.published.recompute import ModelSet
+from tokbench.report.exhibits import Drawing
 from tokbench.report.figures import differences, dots, scatter, venn
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Drawing
 from tokbench.report.sections.comparisons import average_ranks, matrix
 from tokbench.report.wording import probability
 from tokbench.statistics.accuracies.correlation import pearson

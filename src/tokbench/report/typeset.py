@@ -8,7 +8,8 @@ from textwrap import wrap
 
 from tokbench.io.atomic import atomic_file
 from tokbench.io.tables import guarded
-from tokbench.report.layout import UNEXPLAINED, PrintedTable, Table, layout
+from tokbench.report.exhibits import UNEXPLAINED, Table
+from tokbench.report.layout import PrintedTable, layout
 
 _LATEX = {mark: rf"\{mark}" for mark in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",

@@ -98,7 +98,7 @@ class Print:
         caption: the measured quantity; may contain keys of ``by`` in braces.
         shown: names of the columns in order (default: all except ``reason``).
         by: columns to group by; one printed table per group (default: one table).
-        files: files that the numbers come from, see :class:`tokbench.report.layout.NumberSource`.
+        files: files that the numbers come from, see :class:`tokbench.report.exhibits.NumberSource`.
         folds_above: number of rows above which the page shows the table closed (default: None, never).
         name: stem of its files (default: the table's name).
         arranged: True if a module of the section chooses place or layout. All others are appended at the section's

@@ -16,7 +16,8 @@ from tests.support.small_report import (
     whole,
 )
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import Drawing, Table, layout
+from tokbench.report.exhibits import Drawing, Table
+from tokbench.report.layout import layout
 from tokbench.report.sections.downstream import downstream
 from tokbench.report.sections.statistics import statistics
 from tokbench.statistics.accuracies.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, SMALLER

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.small_report import altered, whole
-from tokbench.report.layout import Heading, Table
+from tokbench.report.exhibits import Heading, Table
 from tokbench.report.sections.answer_measures import largest_change, perturbed_answers
 from tokbench.statistics.comparisons.model_bits import NO_SEED
 from tokbench.statistics.comparisons.perturbed_answers import (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.support.small_report import altered, whole
 from tokbench.io.json import write_result
-from tokbench.report.layout import Exhibit, Heading, Table
+from tokbench.report.exhibits import Exhibit, Heading, Table
 from tokbench.report.sections.answer_measures import answer_measures
 from tokbench.statistics.comparisons.task_measures import (
     NO_SEED,

@@ -24,10 +24,11 @@ from tests.support.small_report import altered, whole
 from tokbench.errors import TokbenchError
 from tokbench.inspection.comparison.experiments import translation_parts
 from tokbench.models.translation.score import metrics, score
+from tokbench.report.answer import summary
 from tokbench.report.content import ReportContent
 from tokbench.report.html import _shown, drawings, render, tables
 from tokbench.report.sections.downstream import ranked
-from tokbench.report.sentences import SELECTED, summary
+from tokbench.report.sentences import SELECTED
 from tokbench.report.typeset import to_csv, to_markdown
 from tokbench.statistics.accuracies import pairs as pairing
 from tokbench.statistics.accuracies.critical_difference import critical_differences

@@ -20,8 +20,8 @@ from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import flops_per_token
 from tokbench.models.pretraining.options import PRESETS
 from tokbench.reference import scaling as reference
+from tokbench.report.exhibits import Drawing, Heading, Table
 from tokbench.report.figures.style import inline
-from tokbench.report.layout import Drawing, Heading, Table
 from tokbench.report.sections.scales import over_scale
 from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS, compare_model_bits
 from tokbench.statistics.scale.inference_cost import (

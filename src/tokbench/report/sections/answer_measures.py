@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import Exhibit, Heading, Table
+from tokbench.report.exhibits import Exhibit, Heading, Table
 from tokbench.report.sections.rows import rows
 from tokbench.report.wording import pluralise, printed, slug
 from tokbench.statistics.comparisons.perturbed_answers import PERTURBED_COMPARISONS, PERTURBED_MEASURES

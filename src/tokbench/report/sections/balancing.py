@@ -7,9 +7,9 @@ import polars as pl
 
 from tokbench.metric.fertility import PER_PRETOKEN
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, NumberSource
 from tokbench.report.figures import dots
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Drawing, NumberSource
 from tokbench.report.wording import listed, slug
 
 FERTILITY = "fertility"

@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
+from tokbench.report.exhibits import UNEXPLAINED, Drawing, NumberSource, Table
 from tokbench.report.figure_sentences import PValues, by_verdict, significant_pairs, within_reach
 from tokbench.report.figures import differences
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Drawing, NumberSource, Table
-from tokbench.report.sections.downstream import FEWEST
+from tokbench.report.sections.accuracy_marks import FEWEST
 from tokbench.report.sections.rows import (
     column_of,
     source_of,

@@ -5,195 +5,41 @@ byte on texts of suites.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import UNEXPLAINED, Drawing, Exhibit, Heading, PrintedColumn, Section, Table
 from tokbench.report.figure_sentences import between, first_by_model
 from tokbench.report.figures import dots
-from tokbench.report.figures.differences import SIGNIFICANCE
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, PrintedColumn, Section, Table
+from tokbench.report.sections.accuracy_marks import (
+    accuracy_marks,
+    differs,
+    rank_marks,
+    verdicts_by_size,
+    verdicts_by_task,
+)
 from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
-from tokbench.report.wording import fitting_decimals, join_some, listed, pluralise, printed, slug, without_rank
+from tokbench.report.sections.straddling import (
+    NO_STRADDLING,
+    boundaries,
+    coverings,
+    one_segmentation,
+    straddles,
+    texts,
+    with_coverings,
+)
+from tokbench.report.wording import join_some, listed, pluralise, slug, without_rank
 from tokbench.statistics.accuracies.ranks import RANKS, RANKS_BY_SIZE
-from tokbench.statistics.accuracies.seeds import SEVERAL, over_seeds, with_seeds
-from tokbench.statistics.comparisons.task_measures import TASK_MEASURE_COMPARISONS
+from tokbench.statistics.accuracies.seeds import over_seeds, with_seeds
 from tokbench.statistics.significance.eligibility import ONE_TRAINING, may_rank
-from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
-from tokbench.tabulation.answers import ACCURACY, BOUNDARIES, STRADDLING, TEXTS
-from tokbench.tabulation.straddling import COVERINGS, ONE_SEGMENTATION, SUMMED_BITS
-
-Marks = dict[tuple[int, str], str]
-"""A sign by (row index, column name)."""
-FEWEST = 5
-"""Fewest differences that allow a p-value under 0.05: with four of one sign, it is 1 / 16."""
-ALIKE, SHARED = "†", "="
-BELOW, UNSURE = "↓", "○"
-"""Signs of values that are significantly worse than the reference, and of values that are not tested."""
-
-
-Tested = Mapping[tuple[str, frozenset[str]], tuple[str, str | None]]
-"""Verdict and reason by column and pair of variants."""
-
-
-def rank_marks(rows: pl.DataFrame, tested: Tested) -> tuple[Marks, list[str]]:
-    """Return signs of shared ranks, and of the tests on each average at one size below the best.
-
-    An average over sizes is not tested: sizes are no sample of sizes.
-
-    Args:
-        rows: one row per variant: ``rank``, ``variant``, ``average``, and the averages by size.
-        tested: verdicts at each size, see :func:`verdicts_by_size`.
-
-    Returns:
-        Signs, and explanations of those that occur.
-    """
-    marks: Marks = {}
-    ranks = rows["rank"].to_list()
-    for index, rank in enumerate(ranks):
-        if rank is not None and ranks.count(rank) > 1:
-            marks[index, "rank"] = SHARED
-    sizes = [name for name in rows.columns if name.isdecimal()]
-    if len(sizes) == 1:  # The average is that of the only size, which has no column.
-        tested = {("average", pair): verdict for (_, pair), verdict in tested.items()}
-        sizes = ["average"]
-    below, notes = accuracy_marks(rows.select("variant", *sizes).rows(named=True), tested)
-    return marks | below, [*_explained(marks, {SHARED: "shares its rank."}), *notes]
-
-
-def accuracy_marks(rows: Sequence[Mapping[str, Any]], tested: Tested) -> tuple[Marks, list[str]]:
-    """Return signs of the tests on accuracies below the best of their column.
-
-    Args:
-        rows: ``variant``, and accuracies by column.
-        tested: verdicts of pairs by column, see :func:`verdicts_by_task` and :func:`verdicts_by_size`.
-
-    Returns:
-        Signs by (row index, column), and explanations of those that occur.
-    """
-    marks: Marks = {}
-    reasons: dict[str, None] = {}
-    for column in (name for name in rows[0] if name != "variant"):
-        known = [row for row in rows if row[column] is not None]
-        best = max(known, key=lambda row: row[column], default=None)
-        for index, row in enumerate(rows):
-            if best is None or row[column] is None or row[column] >= best[column]:
-                continue
-            test = tested.get((column, frozenset((row["variant"], best["variant"]))))
-            if test is not None:
-                verdict, reason = test
-                marks[index, column] = {NO_DIFFERENCE: ALIKE, NOT_TESTED: UNSURE}.get(verdict, BELOW)
-                reasons |= dict.fromkeys([reason or NOT_TESTED] * (verdict == NOT_TESTED))
-    meaning = (
-        f"no significant difference from the highest: p > {SIGNIFICANCE} over seeds and the same questions, corrected "
-        "for all pairs (Holm)."
-    )
-    below = "significantly below the highest by the same test."
-    return marks, _explained(marks, {ALIKE: meaning, BELOW: below, UNSURE: f"{listed(list(reasons))}."})
-
-
-def _accuracy_tests(content: ReportContent, model: str, suite: str) -> pl.DataFrame:
-    """Return the comparisons of accuracies under a model and suite; those over tasks only for one source corpus."""
-    tests = content.part(TASK_MEASURE_COMPARISONS.name)
-    if tests is None:
-        return pl.DataFrame(schema=TASK_MEASURE_COMPARISONS.schema)
-    tests = tests.filter(model=model, suite=suite, measure="accuracy")
-    several = tests["source_corpus"].n_unique() > 1
-    return tests.filter(pl.col("task") != "") if several else tests
-
-
-def verdicts_by_task(content: ReportContent, model: str, suite: str, size: int) -> Tested:
-    """Return the verdicts at one size by task ("average" for the mean over tasks) and pair."""
-    rows = _accuracy_tests(content, model, suite).filter(size=size).iter_rows(named=True)
-    return {
-        (row["task"] or "average", frozenset((row["a"], row["b"]))): (row["verdict"], row["reason"]) for row in rows
-    }
-
-
-def verdicts_by_size(content: ReportContent, model: str, suite: str) -> Tested:
-    """Return the verdicts on means over tasks by size, as text, and pair."""
-    rows = _accuracy_tests(content, model, suite).filter(task="").iter_rows(named=True)
-    return {(str(row["size"]), frozenset((row["a"], row["b"]))): (row["verdict"], row["reason"]) for row in rows}
-
-
-def _explained(marks: Marks, meanings: Mapping[str, str]) -> list[str]:
-    present = set(marks.values())
-    return [f"{sign} {meaning}" for sign, meaning in meanings.items() if sign in present]
-
-
-def boundaries(content: ReportContent) -> list[Table]:
-    """Return the tables of straddling choices, by tokenizer and suite, and by task; none if no choice straddles."""
-    frame = content.part("boundaries")
-    if frame is None or not straddles(content):
-        return []
-    counts = [column.name for column in STRADDLING]
-    parts = (
-        frame.group_by("variant", "size", "suite").agg(pl.col(counts).sum()),
-        frame.filter(pl.col("straddling") > 0),
-    )
-    return [in_order(content, BOUNDARIES, part, which) for which, part in enumerate(parts) if part.height]
-
-
-def straddles(content: ReportContent) -> bool:
-    """Return True if any choice of any task straddles the end of its context."""
-    frame = content.part("boundaries")
-    return frame is not None and (frame["straddling"].sum() > 0 or frame["straddling_questions"].sum() > 0)
-
-
-def coverings(content: ReportContent) -> list[Table]:
-    """Return the table of probabilities of contexts that may be missing where choices straddle; none if absent."""
-    frame = content.part("coverings")
-    return [] if frame is None or frame.is_empty() else [in_order(content, COVERINGS, frame)]
-
-
-def with_coverings(content: ReportContent, table: Table, **at: object) -> Table:
-    """Return a table of accuracies with the possible error of scores, where choices straddle, in its caption.
-
-    Args:
-        content: content of the report.
-        table: the table.
-        at: model, suite and size of the table, as far as they are single. The table of coverings has each seed of a
-            model separately; for a model with several seeds, all models of the suite count.
-    """
-    frame = content.part("coverings")
-    if frame is None:
-        return table
-    part = frame.filter(**{key: value for key, value in at.items() if not SEVERAL.search(str(value))})
-    if part.is_empty():
-        return table
-    largest = part["largest"].drop_nulls()
-    sentence = "the possible error of their scores was not measured"
-    if len(largest):
-        nats = printed(value := float(max(largest)), "real", fitting_decimals([value]))
-        sentence = (
-            f"their scores may be too high by up to {nats} nats, for token sequences of the context that the sum omits"
-        )
-        sentence += "; for some this was not measured" * (len(largest) < len(part))
-    caption = f"{table.caption} If choices straddle the end of their context, {sentence} (table “{COVERINGS.name}”)."
-    return replace(table, caption=caption, see=[*table.see, COVERINGS.name])
-
-
-def one_segmentation(content: ReportContent) -> list[Table]:
-    """Return the tables of the cost of a single segmentation, for suites that measure it; none if absent."""
-    parts = [(table, content.part(table.name)) for table in (SUMMED_BITS, ONE_SEGMENTATION)]
-    return [in_order(content, table, part) for table, part in parts if part is not None and not part.is_empty()]
-
-
-def texts(content: ReportContent) -> list[Table]:
-    """Return the table of bits per byte on the texts of suites; none if absent."""
-    frame = content.part("texts")
-    return [] if frame is None else [in_order(content, TEXTS, frame)]
-
+from tokbench.tabulation.answers import ACCURACY
 
 RANDOM = "random guessing"
-NO_STRADDLING = (
-    "In every question, the context is tokenized in the same way before each answer, so the scores are comparable."
-)
 
 
 def downstream(content: ReportContent) -> Section:
@@ -354,11 +200,6 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     caption += " No ranks, because no difference is significant." * (not numbered and not once)
     caption += content.left_out(order, ranked=True) + without_rank(smaller) + content.in_brackets
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
-
-
-def differs(tested: Tested) -> bool:
-    """Return True if any two tokenizers differ significantly, or if nothing was compared."""
-    return not tested or any(verdict in (BETTER, WORSE) for verdict, _ in tested.values())
 
 
 def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list[Drawing]:

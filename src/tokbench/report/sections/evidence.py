@@ -9,11 +9,11 @@ import polars as pl
 from tokbench.report.answer import summary
 from tokbench.report.claims import Claim, best_claims, unranked_claims
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Exhibit, NumberSource, Section
 from tokbench.report.figure_sentences import between, by_verdict
 from tokbench.report.figures import differences, dots, scatter
 from tokbench.report.figures.differences import BY_TEST
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Drawing, Exhibit, NumberSource, Section
 from tokbench.report.measure_words import MEASURES
 from tokbench.report.sections.rows import TEXT, drawn_sizes, path_of
 from tokbench.report.sections.scoreboard import FILES, scoreboard

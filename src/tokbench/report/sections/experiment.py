@@ -11,7 +11,7 @@ from tokbench.examples.tables import CONFIGURED, LONGEST, OF_LANGUAGE, SHORTEST
 from tokbench.published.comparison import BESIDE
 from tokbench.published.translations import PUBLISHED_TRANSLATIONS
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import Cutting, NumberSource, PrintedColumn, Section, ShownToken, Table
+from tokbench.report.exhibits import Cutting, NumberSource, PrintedColumn, Section, ShownToken, Table
 from tokbench.report.sections.rows import rows, split, split_all
 from tokbench.report.wording import join_some, listed, pluralise, words
 from tokbench.statistics.comparisons.scoreboard_rows import ALL_RESOURCES

@@ -7,11 +7,11 @@ from math import log
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import UNEXPLAINED, Drawing, Exhibit, PrintedColumn, Section, Table
 from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.figure_sentences import between
 from tokbench.report.figures import curves, dots, norms
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, PrintedColumn, Section, Table
 from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
 from tokbench.report.sections.scales import over_scale
 from tokbench.report.wording import listed, pluralise, slug

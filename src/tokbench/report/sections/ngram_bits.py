@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, PrintedColumn, Table
 from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.figure_sentences import between, within_reach
 from tokbench.report.figures import curves, differences
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Drawing, PrintedColumn, Table
 from tokbench.report.sections.comparisons import SAID, forest, spread
 from tokbench.report.sections.rows import rows, source_of, split, with_unequal_sizes_note
 from tokbench.report.wording import pluralise, slug, without_rank

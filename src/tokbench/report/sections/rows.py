@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import UNEXPLAINED, NumberSource, PrintedColumn, Table
+from tokbench.report.exhibits import UNEXPLAINED, NumberSource, PrintedColumn, Table
 from tokbench.report.wording import join_some, pluralise, slug
 from tokbench.statistics.accuracies.correlation import SMALLER
 from tokbench.statistics.accuracies.seeds import SEVERAL

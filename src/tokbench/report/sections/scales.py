@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Exhibit, Heading, NumberSource, Table
 from tokbench.report.figures import scales, scatter
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Drawing, Exhibit, Heading, NumberSource, Table
 from tokbench.report.sections.rows import path_of, rows, split
 from tokbench.report.wording import printed, slug
 from tokbench.statistics.scale.inference_cost import (

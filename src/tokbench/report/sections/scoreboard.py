@@ -9,9 +9,9 @@ import polars as pl
 from tokbench.intrinsic.encoding_speed import TOO_SHORT
 from tokbench.report.claims import WITHOUT_CORPUS
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import UNEXPLAINED, NumberSource, PrintedColumn, Table
+from tokbench.report.exhibits import UNEXPLAINED, NumberSource, PrintedColumn, Table
 from tokbench.report.measure_words import words_of
-from tokbench.report.sections.downstream import BELOW, UNSURE
+from tokbench.report.sections.accuracy_marks import BELOW, UNSURE
 from tokbench.report.sections.rows import RESOURCE, TEXT, path_of
 from tokbench.report.sentences import DIFFERENCE, SELECTED, difference_texts
 from tokbench.report.wording import UNKNOWN_PRETOKENIZER, defined, listed

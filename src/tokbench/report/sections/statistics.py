@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import UNEXPLAINED, Drawing, Exhibit, Heading, NumberSource, PrintedColumn, Section, Table
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, NumberSource, PrintedColumn, Section, Table
 from tokbench.report.sections import comparisons as model_bits
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.answer_measures import answer_measures, perturbed_answers

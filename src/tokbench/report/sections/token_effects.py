@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Exhibit, NumberSource
 from tokbench.report.figures import discontinuity
-from tokbench.report.layout import Drawing, Exhibit, NumberSource
 from tokbench.report.sections.rows import path_of, rows, split_all
 from tokbench.report.wording import pluralise, printed, slug
 from tokbench.statistics.effects.token_effects import (

@@ -6,10 +6,10 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.content import ReportContent
+from tokbench.report.exhibits import Drawing, Section, Table
 from tokbench.report.figure_sentences import ends, shared
 from tokbench.report.figures import norms, venn
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Drawing, Section, Table
 from tokbench.report.sections.rows import drawn_sizes, rows, source_of, split, split_all
 from tokbench.report.wording import slug
 from tokbench.statistics.comparisons.translations import TRANSLATION_COMPARISONS
