@@ -19,9 +19,9 @@ from tokbench.io.tables import read_frame
 from tokbench.io.yaml import parse_yaml, read_yaml
 from tokbench.options import validated
 from tokbench.report.content import ReportContent
-from tokbench.report.loading import shown
 from tokbench.report.figures.style import FULL, save
 from tokbench.report.html import drawings, tables
+from tokbench.report.loading import shown
 from tokbench.report.typeset import write_table
 from tokbench.tabulation.table import TidyTable, tables_of
 
