@@ -118,6 +118,7 @@ CHAIN = {
     "status": ("status done", "pydantic"),
     "cancel": ("cancel done", "pydantic"),
     "schema": ("schema", "numpy pydantic yaml"),
+    "download": ("download tokenizers", "pydantic"),
     "validate": ("validate small.yaml", f"{ROWS} yaml"),
     "prepare": ("prepare --recipe CORPUS -o corpus text.txt", f"{ROWS} yaml"),
     "prepare_parallel": ("prepare_parallel --recipe PAIRS -o pairs", f"{ROWS} yaml"),
