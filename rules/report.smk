@@ -1,6 +1,6 @@
 from tokbench.config.targets import all_counted, all_tokenizers, all_trained
 from tokbench.options import canonical
-from tokbench.report.bibliography import cited
+from tokbench.report.bibliography import publication_keys
 from tokbench.stages.report import ExampleTargets, ValidatedCorpora
 
 tokenizers, counted = all_tokenizers(experiment), all_counted(experiment)
@@ -187,7 +187,7 @@ rule cite:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("cite"),
-        cited=lambda wildcards: canonical(cited(experiment)),
+        cited=lambda wildcards: canonical(publication_keys(experiment)),
         code=code.of("cite"),
     threads: 1
     resources:

@@ -17,7 +17,7 @@ from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
 from tokbench.references import bibliography, entry, known, made
 from tokbench.registry import Registry
-from tokbench.report.bibliography import BYTE_NGRAMS, EMBEDDED, cited
+from tokbench.report.bibliography import BYTE_NGRAMS, EMBEDDED, publication_keys
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 from tokbench.stage import stages
@@ -109,7 +109,7 @@ def experiment(**more: Any) -> Any:
 
 def test_experiments_cite_their_methods_only() -> None:
     """Its methods, those behind them, and no other."""
-    plain = cited(experiment())
+    plain = publication_keys(experiment())
     assert {"cpython_documentation", "radford2019", "sennrich2016"} < set(plain)
     assert not {"kudo2018sentencepiece", "chen1999", "llm_foundry"} & set(plain)
     digits = {"method": "sequence", "steps": ["metaspace", {"method": "digits"}]}
@@ -118,10 +118,10 @@ def test_experiments_cite_their_methods_only() -> None:
         variants={"other": {"pretokenization": digits, "construction": pathpiece}},
         ngram_bits={},
     )
-    assert {"kudo2018sentencepiece", "singh2024", "schmidt2024", "kudo2018", "chen1999"} <= set(cited(more))
+    assert {"kudo2018sentencepiece", "singh2024", "schmidt2024", "kudo2018", "chen1999"} <= set(publication_keys(more))
     commit = "0" * 40
     hub = {"type": "hub", "dataset": "someone/some-data", "revision": commit}
-    entries = parsed(bibliography(cited(experiment(corpora={"text": {"source": hub}}))))
+    entries = parsed(bibliography(publication_keys(experiment(corpora={"text": {"source": hub}}))))
     assert entries["someone_some_data"][1]["url"] == f"https://huggingface.co/datasets/someone/some-data/tree/{commit}"
 
 
@@ -144,6 +144,6 @@ def test_cite(tokbench: Tokbench, tmp_path: Path) -> None:
     assert (tmp_path / "references.bib").read_bytes() == printed
     assert "sennrich2016" in parsed(printed.decode())
     assert "one of the two" in tokbench("cite").message
-    listed = tokbench("cite", "--cited", json.dumps(cited(experiment())))
+    listed = tokbench("cite", "--cited", json.dumps(publication_keys(experiment())))
     assert listed.stdout == printed
     assert "--cited: not a list of texts" in tokbench("cite", "--cited", "[1]").message

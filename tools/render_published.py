@@ -21,7 +21,7 @@ from tokbench.options import validated
 from tokbench.report.content import ReportContent
 from tokbench.report.figures.style import FULL, save
 from tokbench.report.html import drawings, tables
-from tokbench.report.loading import shown
+from tokbench.report.loading import build_content
 from tokbench.report.typeset import write_table
 from tokbench.tabulation.table import TidyTable, tables_of
 
@@ -64,7 +64,7 @@ def content_of(place: Path) -> ReportContent:
     """
     frames = {table.name: kept(place / "tidy", table) for table in DECLARED if table.prints}
     there = {name: frame for name, frame in frames.items() if frame is not None}
-    return shown(*experiment_of(place), DECLARED, there, made(place))
+    return build_content(*experiment_of(place), DECLARED, there, made(place))
 
 
 def kept(folder: Path, table: TidyTable) -> pl.DataFrame | None:

@@ -20,9 +20,9 @@ from tokbench.options import validated
 from tokbench.report.answer import answers
 from tokbench.report.caveats import caveats
 from tokbench.report.exhibits import Table
-from tokbench.report.html import made_of, render
+from tokbench.report.html import provenance_line, render
 from tokbench.report.leaderboard import read_splits
-from tokbench.report.loading import shown
+from tokbench.report.loading import build_content
 from tokbench.report.sections.scoreboard import scoreboard
 from tokbench.report.wording import in_bytes
 from tokbench.tabulation.documents import LEAKAGE
@@ -104,7 +104,7 @@ def test_the_demonstration_is_of_the_embedded_corpus(source: object, expected: b
         "variants": {"bpe": {"pretokenization": "gpt2", "construction": "bpe"}},
     }  # fmt: skip
     experiment = validated(settings, Experiment, "here")
-    assert shown(experiment, settings, [], {}, {}).demonstration is expected
+    assert build_content(experiment, settings, [], {}, {}).demonstration is expected
 
 
 def test_day_and_documents_are_of_the_files(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_day_and_documents_are_of_the_files(tmp_path: Path) -> None:
     assert (day, last_day([])) == ("2026-01-02", "")
     made = {"versions": {"tokbench": "0.1.0"}, "revision": "0123456789abcdef+"}
     content = replace(whole(), provenance=made, splits=splits, finished=day)
-    assert made_of(content) == (
+    assert provenance_line(content) == (
         "Tokbench 0.1.0 · revision 01234567+ · tokenizers built by 2026-01-02 · 40 evaluation documents"
     )
 

@@ -415,20 +415,20 @@ def test_absent_parts_have_no_heading_column_or_sign(monkeypatch: pytest.MonkeyP
 def test_findings() -> None:
     """Each sentence beside what it is about, worked out by hand."""
     values = {("a", 1): 9.0, ("a", 2): 3.0, ("b", 2): 1.5, ("c", 2): 2.0}
-    assert figure_sentences.between("Loss", values) == "Loss at a vocabulary of 2: from 1.500, b, to 3.000, a."
-    assert figure_sentences.between("Loss", {("a", 2): 3.0}, 2) == "Loss at a vocabulary of 2: 3.00, a."
+    assert figure_sentences.value_range("Loss", values) == "Loss at a vocabulary of 2: from 1.500, b, to 3.000, a."
+    assert figure_sentences.value_range("Loss", {("a", 2): 3.0}, 2) == "Loss at a vocabulary of 2: 3.00, a."
     alone = "Loss at a vocabulary of 2: from 1.500, b, to 3.000, a."
-    assert figure_sentences.between("Loss", {**values, ("own", 9): 0.1}) == alone, (
+    assert figure_sentences.value_range("Loss", {**values, ("own", 9): 0.1}) == alone, (
         "one of another size is beside no other"
     )
-    assert figure_sentences.between("Loss", {("a", 2): 3.0, ("b", 2): 3.001}, 1).endswith(
+    assert figure_sentences.value_range("Loss", {("a", 2): 3.0, ("b", 2): 3.001}, 1).endswith(
         "3.0 for all, at this precision."
     )
     averages = {("tiny", "a"): 40.0, ("tiny", "b"): 41.25, ("large", "a"): 52.0}
     averages |= {("tiny", "c"): 41.24}
-    told = figure_sentences.first_by_model(averages, {"tiny", "large"})
+    told = figure_sentences.highest_by_model(averages, {"tiny", "large"})
     assert told.endswith(": b and c with tiny, 41.2 %; a with large, 52.0 %.")
-    assert figure_sentences.first_by_model(averages, {"large"}).endswith(
+    assert figure_sentences.highest_by_model(averages, {"large"}).endswith(
         ": not tested: one training with tiny; a with large, 52.0 %."
     )
     p_values = {("a", "b"): 0.01, ("b", "a"): 0.99, ("a", "c"): 0.4, ("c", "a"): 0.6, ("b", "c"): None}
@@ -442,19 +442,19 @@ def test_findings() -> None:
         "None of 1 pair differs significantly (p ≤ 0.05 in one direction, uncorrected)."
     )
     ranks = {"a": 1.2, "b": 1.9, "c": 3.4}
-    assert figure_sentences.within_reach(ranks, 1.0).endswith(
+    assert figure_sentences.lowest_rank(ranks, 1.0).endswith(
         "a has the lowest average rank, 1.20; no significant difference from it: b."
     )
-    assert figure_sentences.within_reach(ranks, 0.1).endswith("all others are significantly worse.")
-    assert figure_sentences.within_reach({"a": 1.0}, 0.1) == "a has the lowest average rank, 1.00."
+    assert figure_sentences.lowest_rank(ranks, 0.1).endswith("all others are significantly worse.")
+    assert figure_sentences.lowest_rank({"a": 1.0}, 0.1) == "a has the lowest average rank, 1.00."
     verdicts = ["worse", "better", "worse"]
     verdicts += ["not tested", "no significant difference"]
-    assert figure_sentences.by_verdict("bpe", verdicts) == (
+    assert figure_sentences.verdict_counts("bpe", verdicts) == (
         "5 tokenizers compared with bpe. Significantly better: 1; no significant difference: 1; not tested: 1; "
         "significantly worse: 2."
     )
     regions = {"all": 4, "only_a": 1, "only_b": 2, "only_c": 3}
-    assert figure_sentences.shared(regions, "xyz").startswith(
+    assert figure_sentences.shared_tokens(regions, "xyz").startswith(
         "4 tokens in all three vocabularies; 1 only in x, 2 only in y"
     )
 

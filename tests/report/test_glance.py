@@ -30,7 +30,7 @@ from tokbench.report.exhibits import Table
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import layout
 from tokbench.report.leaderboard import leaderboard
-from tokbench.report.loading import shown
+from tokbench.report.loading import build_content
 from tokbench.report.typeset import to_latex, to_markdown
 from tokbench.statistics.comparisons.families import ALIKE, TOKENS, UNTESTED
 from tokbench.statistics.inputs import StatisticsInputs
@@ -129,7 +129,7 @@ def analysed(seeds: int) -> ReportContent:
     of_report = ("intrinsic", "accuracy", "ngram_bits", "imported")
     kept = {name: frames[name] for name in of_report} | statistics
     declared = {table.name for table in DECLARED}
-    return shown(
+    return build_content(
         validated(experiment, Experiment, "here"),
         experiment,
         DECLARED,

@@ -24,7 +24,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Table
 from tokbench.report.figures.style import SCREEN, svg
 from tokbench.report.figures.svg import lean, share_letters
-from tokbench.report.html import _shown, drawings, render, sections, tables
+from tokbench.report.html import _shown_table, drawings, render, sections, tables
 from tokbench.report.sections.scoreboard import scoreboard
 from tokbench.statistics.accuracies.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.accuracies.critical_difference import critical_differences
@@ -356,7 +356,7 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
 )
 def test_key_columns_stay_in_view(columns: list[str], kept: list[str]) -> None:
     table = Table("t", "", pl.DataFrame({name: ["x"] for name in columns}))
-    assert _shown(whole(), table, 1).names == kept
+    assert _shown_table(whole(), table, 1).names == kept
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tokbench.report.answer import answers, summary
 from tokbench.report.claims import best_claims, claims_across
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
-from tokbench.report.loading import shown as shown_of
+from tokbench.report.loading import build_content
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
@@ -129,7 +129,7 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
     recipes = {name: {"pretokenization": "gpt2", "construction": "bpe", "corpus": "books"} for name in VARIANTS}
     corpora = {name: {"source": "embedded"} for name in ("articles", "books", "code")}
     settings = {"name": "x", "variants": recipes, "corpora": corpora, "sizes": [400]}
-    content = shown_of(
+    content = build_content(
         validated(settings, Experiment, "here"), settings, [SCOREBOARD], {"scoreboard": pl.concat([other, board])}, {}
     )
     assert (content.corpora, content.built_from) == (["books", "articles", "code"], ["books"])
@@ -298,6 +298,6 @@ def test_seeds_and_baselines_are_those_of_the_experiment() -> None:
     }
     experiment = validated(settings, Experiment, "here")
     models["third"] = experiment.models["third"].model_dump(mode="json")
-    content = shown_of(validated(settings, Experiment, "here"), settings, [], {}, {})
+    content = build_content(validated(settings, Experiment, "here"), settings, [], {}, {})
     assert content.seeds == {name: ("first (3 seeds)", 17 + place) for place, name in enumerate(models)}
     assert content.baselines == ["a", "b"]

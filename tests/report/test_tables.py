@@ -27,7 +27,7 @@ from tokbench.report.leaderboard import answer
 from tokbench.report.sections import statistics
 from tokbench.report.sections.accuracy_marks import accuracy_marks, rank_marks
 from tokbench.report.typeset import latex, to_csv, to_latex, to_markdown, write_table
-from tokbench.report.wording import fitting_decimals, printed, probability
+from tokbench.report.wording import fitting_decimals, format_value, probability
 from tokbench.statistics.accuracies.correlation import between_metrics, fisher_interval, metric_with_accuracy
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.statistics.significance.eligibility import TWO_TRAININGS
@@ -53,12 +53,12 @@ def test_digits_fit_the_column(values: list[float], decimals: int) -> None:
 
 
 def test_numbers_as_printed() -> None:
-    assert printed(1_480_000_000, "count") == "1,480,000,000"
-    assert printed(-0.1234, "real", 3) == "−0.123"
-    assert [printed(value, "real", 2) for value in (-0.0, -0.004, -0.006)] == ["0.00", "0.00", "−0.01"]
-    assert printed(-0.0004, "percent", 1) == "0.0"
-    assert printed(0.001953, "p", 3) == "0.00195"
-    assert printed(0.4876, "percent", 1) == "48.8"
+    assert format_value(1_480_000_000, "count") == "1,480,000,000"
+    assert format_value(-0.1234, "real", 3) == "−0.123"
+    assert [format_value(value, "real", 2) for value in (-0.0, -0.004, -0.006)] == ["0.00", "0.00", "−0.01"]
+    assert format_value(-0.0004, "percent", 1) == "0.0"
+    assert format_value(0.001953, "p", 3) == "0.00195"
+    assert format_value(0.4876, "percent", 1) == "48.8"
     assert [probability(p) for p in (0.52, 0.045, 0.0027, 2.6e-6, 1.0)] == [
         "0.52",
         "0.045",

@@ -20,7 +20,7 @@ from tokbench.commands.declaration import find_command
 from tokbench.errors import TokbenchError
 from tokbench.io.json import write_result
 from tokbench.report.html import tables as printed
-from tokbench.report.sections.rows import remaining
+from tokbench.report.sections.rows import remaining_tables
 from tokbench.report.wording import slug
 from tokbench.stage import stages
 from tokbench.tabulation.columns import MODEL, SIZE
@@ -130,7 +130,7 @@ def test_mistakes_in_a_declaration_are_errors() -> None:
 def test_every_table_that_no_section_arranges_is_printed() -> None:
     """Of all others, which are arranged, a page with everything has at least one table, figure, sentence or sign."""
     sections = {place.section for table in DECLARED for place in table.prints}
-    assert not [table for section in sections for table in remaining(whole(), section)]
+    assert not [table for section in sections for table in remaining_tables(whole(), section)]
     stems = [table.name for table in printed(whole())]
     for table in DECLARED:
         for place in table.prints:

@@ -282,7 +282,7 @@ def cite_command(configuration: str | None, keys: str | None, output: str | None
     from tokbench.io.yaml import read_yaml
     from tokbench.options import validated
     from tokbench.references import bibliography
-    from tokbench.report.bibliography import cited
+    from tokbench.report.bibliography import publication_keys
 
     if (configuration is None) == (keys is None):
         raise TokbenchError("cite: name the file of a configuration, or pass --cited, one of the two")
@@ -292,7 +292,7 @@ def cite_command(configuration: str | None, keys: str | None, output: str | None
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise TokbenchError(f"--cited: not a list of texts; {remedy}")
     else:
-        found = cited(validated(read_yaml(str(configuration)), Experiment, str(configuration)))
+        found = publication_keys(validated(read_yaml(str(configuration)), Experiment, str(configuration)))
     text = bibliography(found)
     if output is None:
         click.echo(text, nl=False)

@@ -22,7 +22,7 @@ from tokbench.report.sentences import (
     sentence,
     worst_row,
 )
-from tokbench.report.wording import join_some, listed, printed
+from tokbench.report.wording import format_value, join_all, join_some
 from tokbench.statistics.comparisons.families import ACCURACY, BITS, NGRAM
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.statistics.comparisons.scoreboard_rows import ALL_RESOURCES
@@ -118,7 +118,7 @@ def _corpus_of_claims(content: ReportContent, best: Sequence[Claim]) -> list[str
     which = "the first in the configuration"
     if claim.corpus in built:
         which = f"{'one of the corpora' if len(built) > 1 else 'the corpus'} that the vocabularies were built from"
-    return [sentence("corpus", corpus=claim.corpus, which=which, others=listed(list(claim.corpora)))]
+    return [sentence("corpus", corpus=claim.corpus, which=which, others=join_all(list(claim.corpora)))]
 
 
 def _undersized(content: ReportContent) -> list[str]:
@@ -131,10 +131,10 @@ def _undersized(content: ReportContent) -> list[str]:
     for variant, size, tokens in sizes.select("variant", "size", "value").unique().sort("variant", "size").rows():
         kind = (
             "others of their size, so not ranked"
-            if (variant, size) in content.fewer
+            if (variant, size) in content.undersized
             else "requested, like all others of their size"
         )
-        names_by_kind.setdefault(kind, []).append(f"{variant} ({printed(tokens, 'count')} of {size:,})")
+        names_by_kind.setdefault(kind, []).append(f"{variant} ({format_value(tokens, 'count')} of {size:,})")
     return [
         sentence("undersized", others=kind, names=join_some(names, MAX_NAMED)) for kind, names in names_by_kind.items()
     ]

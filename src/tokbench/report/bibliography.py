@@ -20,62 +20,62 @@ EMBEDDED = ("cpython_documentation",)
 BYTE_NGRAMS = ("witten1991",)
 
 
-def cited(experiment: Experiment) -> list[str]:
+def publication_keys(experiment: Experiment) -> list[str]:
     """Return keys of publications, or generated entries, without duplicates, in alphabetical order."""
-    return sorted(set(_cited(experiment)))
+    return sorted(set(_keys(experiment)))
 
 
-def _cited(experiment: Experiment) -> Iterator[str]:
+def _keys(experiment: Experiment) -> Iterator[str]:
     # Sources of text.
     for corpus in experiment.corpora.values():
         if isinstance(corpus.source, EmbeddedSource):
             yield from EMBEDDED
         elif isinstance(corpus.source, FileSource) and (read_by := corpus_formats.find(type_of(corpus.source))):
-            yield from _of(read_by)
+            yield from _keys_of_method(read_by)
         if isinstance(corpus.source, HubSource):
-            yield _of_hub(corpus.source)
+            yield _key_of_hub(corpus.source)
     for parallel in experiment.parallel_corpora.values():
-        yield from (_of_hub(pairs.source) for pairs in parallel.on_hub())
+        yield from (_key_of_hub(pairs.source) for pairs in parallel.on_hub())
     # The phases of each tokenizer that is built.
     for variant in experiment.built.values():
         construction = constructions[variant.construction.method]
         cut = construction.segmentation if variant.segmentation is None else variant.segmentation.method
-        yield from _of_scheme(variant.pretokenization)
-        yield from _of(construction)
+        yield from _keys_of_scheme(variant.pretokenization)
+        yield from _keys_of_method(construction)
         if construction.initial:
-            yield from _of(constructions[variant.construction.initial])
-        yield from _of(segmentations[cut])
+            yield from _keys_of_method(constructions[variant.construction.initial])
+        yield from _keys_of_method(segmentations[cut])
         if variant.byte_lm is not None and experiment.byte_lms[variant.byte_lm].kind == "ngram":
             yield from BYTE_NGRAMS
     # Metrics, by the inputs that the experiment has.
     seen: list[Sight] = ["text", "languages"]
     for resource in experiment.resources.values():
         kind = resource_types[resource.type]
-        yield from _of(kind)
+        yield from _keys_of_method(kind)
         seen.append(kind.gold)
     if experiment.runs:
         seen.append("embeddings")
     for family in families_of(*dict.fromkeys(seen)):
-        yield from _of(family)
+        yield from _keys_of_method(family)
     # Stages with results.
     for stage in stages:
         if any(result.files(experiment) for result in stage.results):
             yield from stage.cites
 
 
-def _of(method: Method) -> tuple[str, ...]:
+def _keys_of_method(method: Method) -> tuple[str, ...]:
     return method.cites or ()
 
 
-def _of_scheme(setting: Setting) -> Iterator[str]:
+def _keys_of_scheme(setting: Setting) -> Iterator[str]:
     """Yield the publications of a pre-tokenizer and of the steps of a sequence."""
     scheme = pretokenization_of(setting)
-    yield from _of(schemes[scheme.method.name])
+    yield from _keys_of_method(schemes[scheme.method.name])
     for step in getattr(scheme.options, "steps", ()):
-        yield from _of_scheme(step)
+        yield from _keys_of_scheme(step)
 
 
-def _of_hub(source: HubDataset) -> str:
+def _key_of_hub(source: HubDataset) -> str:
     """Return an entry for a data set at its commit."""
     key = re.sub(r"[^A-Za-z0-9]+", "_", source.dataset)
     facts = {

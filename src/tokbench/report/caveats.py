@@ -11,7 +11,7 @@ from tokbench.report.claims import Claim, claims, contents_by_corpus
 from tokbench.report.content import ReportContent
 from tokbench.report.measure_words import MEASURES
 from tokbench.report.sentences import Statement, statement
-from tokbench.report.wording import in_bytes, join_some, listed, pluralise, printed
+from tokbench.report.wording import format_value, in_bytes, join_all, join_some, pluralise
 from tokbench.statistics.comparisons.families import ACCURACY, BITS, NGRAM
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.statistics.significance.eligibility import ONE_TRAINING, TWO_TRAININGS
@@ -58,7 +58,7 @@ def _texts(content: ReportContent) -> Iterator[Statement]:
     extent = _extent(content, corpus, "evaluation")
     extents = [(name, _extent(content, name, "tokenizer")) for name in content.built_from]
     known = [f"{name} ({size})" if name != corpus or len(extents) > 1 else size for name, size in extents if size]
-    built = f"Vocabularies were built from {listed(known)}." if 0 < len(known) < 4 else ""
+    built = f"Vocabularies were built from {join_all(known)}." if 0 < len(known) < 4 else ""
     yield statement("text", corpus=corpus, extent=f": {extent}" * bool(extent), built=built)
 
 
@@ -70,11 +70,11 @@ def _shared_text(content: ReportContent) -> Iterator[Statement]:
     rows = frame.filter(pl.col("corpus") == corpus, pl.col("shared_share") >= MIN_SHARED)
     rows = rows.sort("shared_share", descending=True)
     shares = [
-        f"{printed(share, 'percent', 1)} % is also in the {split} split" + (f" of {other}" * (other != corpus))
+        f"{format_value(share, 'percent', 1)} % is also in the {split} split" + (f" of {other}" * (other != corpus))
         for other, split, share in rows.select("other_corpus", "split", "shared_share").iter_rows()
     ]
     if shares:
-        yield statement("shared text", shares=listed(shares))
+        yield statement("shared text", shares=join_all(shares))
 
 
 def _models(content: ReportContent) -> Iterator[Statement]:
@@ -102,7 +102,7 @@ def _trainings(frame: pl.DataFrame) -> Iterator[Statement]:
 def _pretokenizers(content: ReportContent) -> Iterator[Statement]:
     """Yield a statement on the number of variants by pre-tokenizer, if there are several."""
     if content.several_pretokenizers:
-        counts = Counter(map(content.pretokenizer, content.reading))
+        counts = Counter(map(content.pretokenizer, content.reading_order))
         yield statement("pre-tokenizers", groups=join_some([f"{name} ({n})" for name, n in counts.items()], 6))
 
 
@@ -118,7 +118,7 @@ def _missed(content: ReportContent) -> Iterator[Statement]:
             row = claim.best
             differences[claim.measure] = difference + (f" ({row['n']:,} {row['over']})" if row["n"] else "")
     if differences:
-        yield statement("missed", differences=listed(list(differences.values())))
+        yield statement("missed", differences=join_all(list(differences.values())))
 
 
 def detectable_text(content: ReportContent, claim: Claim) -> str | None:
@@ -146,7 +146,7 @@ def detectable_text(content: ReportContent, claim: Claim) -> str | None:
     if not detected:
         return None
     words = MEASURES[claim.measure]
-    text = printed(median(detected) * (100 if words.percent else 1), "real", words.decimals)
+    text = format_value(median(detected) * (100 if words.percent else 1), "real", words.decimals)
     return f"{text}{words.detectable}" if text.strip("0.") else None
 
 

@@ -97,7 +97,7 @@ class ReportContent:
         return len(self.recipes) > limits.MAX_PAIRWISE_VARIANTS
 
     @cached_property
-    def reading(self) -> list[str]:
+    def reading_order(self) -> list[str]:
         """Variants in the order of reading.
 
         The order is that of the configuration. If variants are many, it is the baselines, then the others by their
@@ -146,27 +146,27 @@ class ReportContent:
         """Return a variant's name in figures and sentences, with its pre-tokenizer if there are several."""
         return f"{variant} ({self.pretokenizer(variant)})" if self.several_pretokenizers else variant
 
-    def labelled(self, of_variants: Mapping[str, T]) -> dict[str, T]:
+    def by_label(self, of_variants: Mapping[str, T]) -> dict[str, T]:
         """Return values by label of the variant, see :meth:`label`."""
         return {self.label(variant): value for variant, value in of_variants.items()}
 
-    def labelled_sizes(self, values: Mapping[tuple[str, int], T]) -> dict[tuple[str, int], T]:
+    def by_label_and_size(self, values: Mapping[tuple[str, int], T]) -> dict[tuple[str, int], T]:
         """Return values by label and size, from values by variant and size."""
         return {(self.label(variant), size): value for (variant, size), value in values.items()}
 
     @property
-    def in_brackets(self) -> str:
+    def bracket_note(self) -> str:
         """Sentence for captions on labels with a pre-tokenizer; empty if all variants have the same one."""
         return " In brackets: the pre-tokenizer." * self.several_pretokenizers
 
-    def across_pretokenizers(self, *, ranked: bool) -> list[str]:
+    def pretokenizer_notes(self, *, ranked: bool) -> list[str]:
         """Return a note for a table of variants with several pre-tokenizers; empty if all have the same one.
 
         Args:
             ranked: True if the table ranks variants across pre-tokenizers.
         """
         groups: dict[str, list[str]] = {}
-        for variant in self.reading:
+        for variant in self.reading_order:
             groups.setdefault(self.pretokenizer(variant), []).append(variant)
         sentence = "; ".join(f"{name} for {join_some(variants)}" for name, variants in groups.items())
         what = "Bold numbers and ranks compare across pre-tokenizers" if ranked else "The pre-tokenizers differ"
@@ -177,23 +177,23 @@ class ReportContent:
         return self.pretokenizers.get(variant, UNKNOWN_PRETOKENIZER)
 
     @cached_property
-    def fewer(self) -> Set[tuple[str, int]]:
+    def undersized(self) -> Set[tuple[str, int]]:
         """Variant and size of undersized vocabularies (fewer tokens than others of their size). They are not ranked."""
         measured = self.frames.get("intrinsic")
         return set() if measured is None else undersized_vocabularies(measured)
 
     @cached_property
-    def smaller(self) -> Set[tuple[str, int]]:
+    def smaller_than_requested(self) -> Set[tuple[str, int]]:
         """Variant and size of vocabularies with fewer tokens than requested."""
         measured = self.frames.get("intrinsic")
         return set() if measured is None else smaller_than_asked(measured)
 
-    def full_sized(self, values: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
-        """Return values by variant and size without those in :attr:`fewer`; all values if no others remain."""
-        kept = {key: value for key, value in values.items() if key not in self.fewer}
+    def full_size_values(self, values: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
+        """Return values by variant and size without those in :attr:`undersized`; all values if no others remain."""
+        kept = {key: value for key, value in values.items() if key not in self.undersized}
         return kept or dict(values)
 
-    def unranked(
+    def unranked_cells(
         self, cells: Mapping[tuple[int, str], tuple[str, int]]
     ) -> tuple[frozenset[tuple[int, str]], list[str]]:
         """Return the cells of undersized vocabularies, which are not ranked, and a note on them.
@@ -201,17 +201,17 @@ class ReportContent:
         Args:
             cells: variant and size of each cell that could be the best, by (row index, column name).
         """
-        undersized = {place: key for place, key in cells.items() if key in self.fewer}
+        undersized = {place: key for place, key in cells.items() if key in self.undersized}
         sentences = [f"{variant} at {size:,}" for variant, size in dict.fromkeys(undersized.values())]
         return frozenset(undersized), [
             f"Not ranked (fewer tokens than others of their size): {join_some(sentences)}."
         ] * bool(sentences)
 
-    def drawn(self, order: Sequence[str]) -> list[str]:
+    def drawn_variants(self, order: Sequence[str]) -> list[str]:
         """Return the variants that a figure shows: all, or of many the first and the baselines."""
-        return drawn_of(order, self.baselines)
+        return select_drawn(order, self.baselines)
 
-    def left_out(self, order: Sequence[str], *, ranked: bool = False) -> str:
+    def omission_note(self, order: Sequence[str], *, ranked: bool = False) -> str:
         """Return a sentence for captions on variants that a figure does not show; empty if it shows all.
 
         Args:
@@ -224,9 +224,9 @@ class ReportContent:
             if "ranks" in self.frames and self.frames["ranks"]["rank"].count()
             else "the first in the configuration"
         )
-        return left_out(order, self.baselines, BEST if ranked else unranked)
+        return omission_note(order, self.baselines, BEST if ranked else unranked)
 
-    def read(self, frame: pl.DataFrame, order: Sequence[str] = ()) -> pl.DataFrame:
+    def sort_variants(self, frame: pl.DataFrame, order: Sequence[str] = ()) -> pl.DataFrame:
         """Return rows sorted by variant, or by pair of variants; unchanged if variants are few.
 
         A pair is sorted by the variant that is not a reference. References are the first of the order and the
@@ -234,12 +234,12 @@ class ReportContent:
 
         Args:
             frame: frame with a column ``variant``, or ``a`` and ``b``.
-            order: order of the variants (default: :attr:`reading`).
+            order: order of the variants (default: :attr:`reading_order`).
         """
         keys = [name for name in ("variant", "a", "b") if name in frame.columns]
         if not self.has_many_variants or not keys:
             return frame
-        names = list(order) or self.reading
+        names = list(order) or self.reading_order
         place = {variant: index for index, variant in enumerate(names)}
         at = {key: pl.col(key).replace_strict(place, default=len(place), return_dtype=pl.Int64) for key in keys}
         if keys == ["variant"]:
@@ -257,9 +257,9 @@ class ReportContent:
         known = list(self.corpora)
         return (known.index(name) if name in known else len(known), name)
 
-    def in_order(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    def sort_rows(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Return rows that begin with a variant in the order of reading; variants that are not configured come last."""
-        place = {variant: index for index, variant in enumerate(self.reading)}
+        place = {variant: index for index, variant in enumerate(self.reading_order)}
         return sorted(rows, key=lambda row: (place.get(row[0], len(place)), row))
 
     def part(self, name: str) -> pl.DataFrame | None:
@@ -290,14 +290,14 @@ class ReportContent:
         return self.missing.get(name, NOT_RUN)
 
 
-def drawn_of(order: Sequence[str], baselines: Sequence[str]) -> list[str]:
+def select_drawn(order: Sequence[str], baselines: Sequence[str]) -> list[str]:
     """Return the variants of an order that a figure shows: all, or of many the first and the baselines."""
     if len(order) <= limits.MAX_PAIRWISE_VARIANTS:
         return list(order)
     return [*order[: limits.MAX_DRAWN], *(variant for variant in order[limits.MAX_DRAWN :] if variant in baselines)]
 
 
-def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
+def omission_note(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
     """Return a sentence for captions on variants that a figure does not show; empty if it shows all.
 
     Args:
@@ -305,7 +305,7 @@ def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
         baselines: variants that are always shown.
         which: description of the first of the order.
     """
-    shown = drawn_of(order, baselines)
+    shown = select_drawn(order, baselines)
     if len(shown) == len(order):
         return ""
     which += " and the baseline" * (which == BEST and len(shown) > limits.MAX_DRAWN)

@@ -51,7 +51,7 @@ class PrintedColumn:
     within: str = ""
 
     @property
-    def first(self) -> str:
+    def first_end(self) -> str:
         """End that a first click on the header sorts to the top."""
         return self.better or self.best or "lowest"
 
@@ -77,7 +77,7 @@ class NumberSource:
         return {path: path.removesuffix(".csv") + ".parquet" for path in self.tables if path.endswith(".csv")}
 
     @property
-    def behind(self) -> str:
+    def files_in_words(self) -> str:
         """Files behind each number, in words; empty if there are none."""
         shared = {key: str(value) for key, value in self.at.items()}
         return ", ".join(
@@ -85,7 +85,7 @@ class NumberSource:
         )
 
     def __str__(self) -> str:
-        return ", ".join(self.tables) + f", from {self.behind}" * bool(self.behind)
+        return ", ".join(self.tables) + f", from {self.files_in_words}" * bool(self.files_in_words)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Table:
                 raise TokbenchError(f"table {self.name}: no column '{column.name}' in {', '.join(self.frame.columns)}")
 
     @property
-    def shown(self) -> list[PrintedColumn]:
+    def printed_columns(self) -> list[PrintedColumn]:
         """Columns as printed."""
         return list(self.columns) or [
             PrintedColumn(name, kind=_kind(dtype)) for name, dtype in self.frame.schema.items()
@@ -166,7 +166,7 @@ class Table:
         return [*[f"{signs}."] * bool(self.key), *self.notes]
 
     @property
-    def stated(self) -> str:
+    def full_caption(self) -> str:
         """Caption with the definitions of the columns."""
         return " ".join([self.caption, *self.definitions])
 

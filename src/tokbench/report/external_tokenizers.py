@@ -7,7 +7,7 @@ from typing import Any
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, Section, Table
-from tokbench.report.wording import listed, pluralise
+from tokbench.report.wording import join_all, pluralise
 from tokbench.tabulation.external_tokenizers import IMPORTED, NATIVE
 from tokbench.tokenizer.folder import OWN
 
@@ -50,7 +50,7 @@ class ExternalTokenizers:
         return exhibit
 
     def _marked(self, table: Table) -> Table:
-        names = [column.name for column in table.shown if column.name in NAMES]
+        names = [column.name for column in table.printed_columns if column.name in NAMES]
         external = {
             (index, name): str(variant)
             for name in names
@@ -80,7 +80,7 @@ class ExternalTokenizers:
             if name not in self.lossy:
                 ways.setdefault(self._rows[name]["works_through"], []).append(name)
         sentences = [
-            f"{AS_IT_IS} External tokenizer at its original size, {_way(way)}: {listed(those)}."
+            f"{AS_IT_IS} External tokenizer at its original size, {_way(way)}: {join_all(those)}."
             for way, those in ways.items()
         ]
         return sentences + [f"{LOSSY} {self._lost(name)}" for name in names if name in self.lossy]
@@ -97,7 +97,7 @@ class ExternalTokenizers:
             f"{pluralise(row['unknown_tokens'], 'unknown token')}",
             f"{row['characters_normalised']:,} characters normalised",
         ]
-        return f"{through} and loses text: {listed(parts)}. {UNRANKED}"
+        return f"{through} and loses text: {join_all(parts)}. {UNRANKED}"
 
 
 def _way(works_through: str) -> str:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 
 from tokbench.report.figures.differences import SIGNIFICANCE
-from tokbench.report.wording import fitting_decimals, join_some, pluralise, printed
+from tokbench.report.wording import fitting_decimals, format_value, join_some, pluralise
 from tokbench.statistics.significance.eligibility import ONE_TRAINING
 from tokbench.statistics.significance.verdicts import IN_WORDS, NO_DIFFERENCE
 
 
-def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | None = None) -> str:
+def value_range(what: str, values: Mapping[tuple[str, int], float], decimals: int | None = None) -> str:
     """Return a sentence with the least and the greatest value, at the largest size with two or more tokenizers.
 
     Args:
@@ -20,24 +20,24 @@ def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | 
     number = Counter(size for _, size in values)
     size = max(number, key=lambda size: (number[size] > 1, size))
     here = {variant: value for (variant, other), value in values.items() if other == size}
-    return f"{what} at a vocabulary of {size:,}: {_from_to(here, decimals)}"
+    return f"{what} at a vocabulary of {size:,}: {_range(here, decimals)}"
 
 
-def ends(what: str, values: Mapping[str, float], decimals: int | None = None) -> str:
-    """Return a sentence with the least and the greatest value by variant; arguments as in :func:`between`."""
-    return f"{what}: {_from_to(values, decimals)}"
+def variant_range(what: str, values: Mapping[str, float], decimals: int | None = None) -> str:
+    """Return a sentence with the least and the greatest value by variant; arguments as in :func:`value_range`."""
+    return f"{what}: {_range(values, decimals)}"
 
 
-def _from_to(values: Mapping[str, float], decimals: int | None = None) -> str:
+def _range(values: Mapping[str, float], decimals: int | None = None) -> str:
     low, high = (end(values, key=lambda variant: (values[variant], variant)) for end in (min, max))
     digits = fitting_decimals(list(values.values())) if decimals is None else decimals
-    least, most = (printed(values[variant], "real", digits) for variant in (low, high))
+    least, most = (format_value(values[variant], "real", digits) for variant in (low, high))
     if len(values) == 1:
         return f"{least}, {low}."
     return f"{least} for all, at this precision." if least == most else f"from {least}, {low}, to {most}, {high}."
 
 
-def first_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[str]) -> str:
+def highest_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[str]) -> str:
     """Return a sentence on the variants with the highest average for each model, at the printed precision.
 
     Args:
@@ -49,8 +49,8 @@ def first_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[
         if model not in ranked:
             sentences.append(f"{ONE_TRAINING} with {model}")
             continue
-        here = {variant: printed(value, "real", 1) for (name, variant), value in averages.items() if name == model}
-        highest = printed(max(value for (name, _), value in averages.items() if name == model), "real", 1)
+        here = {variant: format_value(value, "real", 1) for (name, variant), value in averages.items() if name == model}
+        highest = format_value(max(value for (name, _), value in averages.items() if name == model), "real", 1)
         sentences.append(
             f"{join_some([variant for variant in here if here[variant] == highest])} with {model}, {highest} %"
         )
@@ -80,7 +80,7 @@ def significant_pairs(p_values: PValues, holm: PValues) -> str:
     return f"Of {pluralise(len(pairs), 'pair')}, {have} p ≤ {SIGNIFICANCE} in one direction, uncorrected{after}."
 
 
-def within_reach(ranks: Mapping[str, float], difference: float) -> str:
+def lowest_rank(ranks: Mapping[str, float], difference: float) -> str:
     """Return a sentence on the lowest average rank and the variants that do not differ significantly from it.
 
     Args:
@@ -93,7 +93,7 @@ def within_reach(ranks: Mapping[str, float], difference: float) -> str:
     return f"{best} has the lowest average rank, {ranks[best]:.2f}{others * (len(ranks) > 1)}."
 
 
-def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
+def verdict_counts(baseline: str, verdicts: Sequence[str]) -> str:
     """Return a sentence with the number of variants by verdict.
 
     Args:
@@ -104,7 +104,7 @@ def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
     return f"{pluralise(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(sentences).capitalize()}."
 
 
-def shared(regions: Mapping[str, int], names: Sequence[str]) -> str:
+def shared_tokens(regions: Mapping[str, int], names: Sequence[str]) -> str:
     """Return a sentence on the tokens that three vocabularies share.
 
     Args:

@@ -25,11 +25,11 @@ from tokbench.report.sections.evidence import evidence, ranking
 from tokbench.report.sections.experiment import configuration, examples, experiment, provenance, published, tokenizers
 from tokbench.report.sections.intrinsic import intrinsic
 from tokbench.report.sections.models import models
-from tokbench.report.sections.rows import remaining
+from tokbench.report.sections.rows import remaining_tables
 from tokbench.report.sections.statistics import statistics
 from tokbench.report.sections.translation import translation, vocabularies
 from tokbench.report.typeset import markdown, write_table
-from tokbench.report.wording import listed, pluralise
+from tokbench.report.wording import join_all, pluralise
 from tokbench.tabulation import limits
 
 _ORDER = (
@@ -66,7 +66,7 @@ class _ShownTable:
     @property
     def names(self) -> list[str]:
         """CSS class of each column; not empty for columns that stay visible when the table is scrolled."""
-        columns = [column.name for column in self.table.shown]
+        columns = [column.name for column in self.table.printed_columns]
         if {"a", "b"} <= set(columns):
             return [{"a": "pair name", "b": "pair second name"}.get(column, "") for column in columns]
         kept = next((name for name in _KEPT if name in columns), columns[0])
@@ -112,7 +112,7 @@ _PAGE_ROWS = 120
 """Rows that the page shows of longer tables, whose files have all. Tables up to a quarter longer are shown in full."""
 
 
-def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
+def _shown_table(content: ReportContent, table: Table, number: int) -> _ShownTable:
     """Return a table as the page shows it, with only the first rows of long tables by variant."""
     whole, count = layout(table), table.frame.height
     by_variant = {"variant", "a"} & set(table.frame.columns)
@@ -135,17 +135,17 @@ def sections(content: ReportContent) -> list[Section]:
     ]
 
 
-def missing(made: list[Section]) -> list[str]:
+def missing_parts(made: list[Section]) -> list[str]:
     """Return sentences on the missing parts of sections, one for each reason."""
     of: dict[str, list[str]] = {}
     for name, _, reason in (part.partition(": ") for section in made for part in section.missing):
         of.setdefault(reason, []).append(name[0].lower() + name[1:] if name[1:2].islower() else name)
-    return [f"Not included: {listed(list(dict.fromkeys(names)))}. {reason}" for reason, names in of.items()]
+    return [f"Not included: {join_all(list(dict.fromkeys(names)))}. {reason}" for reason, names in of.items()]
 
 
 def _with_missing_parts_once(made: list[Section]) -> list[Section]:
     """Return the sections with content; one of them lists the missing parts of all."""
-    lacking = missing(made)
+    lacking = missing_parts(made)
     return [
         replace(section, missing=lacking if section.identifier == _OF_EXPERIMENT else ())
         for section in made
@@ -157,7 +157,7 @@ def _with_missing_parts_once(made: list[Section]) -> list[Section]:
 
 def _with_remaining_tables(content: ReportContent, section: Section) -> Section:
     """Return a section with the declared tables that its module does not arrange."""
-    return replace(section, exhibits=[*section.exhibits, *remaining(content, section.identifier)])
+    return replace(section, exhibits=[*section.exhibits, *remaining_tables(content, section.identifier)])
 
 
 def tables(content: ReportContent) -> list[Table]:
@@ -185,14 +185,14 @@ def render(content: ReportContent, path: Path | str) -> None:
             for index, drawing in enumerate(drawn, 1)
         ]
     )
-    figures = iter(_numbered(drawn, svgs))
+    figures = iter(_numbered_figures(drawn, svgs))
     tables = count(1)
     shown = []
     for section in made:
         exhibits: list[_ShownTable | _ShownFigure | _ShownRow | Cutting | Heading] = []
         for exhibit in section.exhibits:
             if isinstance(exhibit, Table):
-                exhibits.append(_shown(content, exhibit, next(tables)))
+                exhibits.append(_shown_table(content, exhibit, next(tables)))
             elif not isinstance(exhibit, Drawing):
                 exhibits.append(exhibit)
             elif (figure := next(figures)).drawing.folded:
@@ -214,7 +214,7 @@ def render(content: ReportContent, path: Path | str) -> None:
         sections=shown,
         answers=answers(content),
         caveats=caveats(content),
-        made=made_of(content),
+        made=provenance_line(content),
         letters=Markup(letters),
         style=Markup(part("report.css")[0]),
         script=Markup(part("report.js")[0]),
@@ -225,7 +225,7 @@ def render(content: ReportContent, path: Path | str) -> None:
         unfinished.write_text(page + comment_of_job(".html"), encoding="utf-8")
 
 
-def _numbered(drawn: Sequence[Drawing], svgs: Sequence[str]) -> Iterator[_ShownFigure]:
+def _numbered_figures(drawn: Sequence[Drawing], svgs: Sequence[str]) -> Iterator[_ShownFigure]:
     """Yield figures with numbers. Figures of a series share a number, and the one of the largest size is visible."""
     largest: dict[str, int] = {}
     for drawing in drawn:
@@ -237,7 +237,7 @@ def _numbered(drawn: Sequence[Drawing], svgs: Sequence[str]) -> Iterator[_ShownF
         yield _ShownFigure(drawing, number, Markup(svg), visible)
 
 
-def made_of(content: ReportContent) -> str:
+def provenance_line(content: ReportContent) -> str:
     """Return the line under the title: version, revision, day and documents, each if known."""
     versions, revision = content.provenance.get("versions"), content.provenance.get("revision")
     version = versions.get("tokbench") if isinstance(versions, Mapping) else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tokbench.report.exhibits import UNEXPLAINED, PrintedColumn, Table
-from tokbench.report.wording import fitting_decimals, printed
+from tokbench.report.wording import fitting_decimals, format_value
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def layout(table: Table) -> PrintedTable:
     # Letters of notes count over the entire table, column by column.
     letters: dict[str, str] = {}
     columns: list[list[PrintedCell]] = []
-    for column in table.shown:
+    for column in table.printed_columns:
         values = table.frame[column.name].to_list()
         numbers = [value for value in values if isinstance(value, int | float)]
         decimals = column.decimals
@@ -67,9 +67,9 @@ def layout(table: Table) -> PrintedTable:
                 reason = table.reasons.get((index, column.name), UNEXPLAINED)
                 cells.append(PrintedCell("–", note=letters.setdefault(reason, _letter(len(letters)))))
             else:
-                text, place = printed(value, column.kind, decimals), (index, column.name)
+                text, place = format_value(value, column.kind, decimals), (index, column.name)
                 mark, path = table.marks.get(place, ""), table.paths.get(place, "")
-                ends = [printed(end, column.kind, decimals) for end in table.intervals.get(place, ())]
+                ends = [format_value(end, column.kind, decimals) for end in table.intervals.get(place, ())]
                 small = table.small_print.get(place, " to ".join(ends))
                 bold = index in best or (place in table.best and index not in table.reference_rows)
                 remark = table.remarks.get(place)
@@ -78,8 +78,8 @@ def layout(table: Table) -> PrintedTable:
         columns.append(cells)
     # Columns become rows.
     return PrintedTable(
-        headers=[column.header or column.name for column in table.shown],
-        numeric=[column.kind != "text" for column in table.shown],
+        headers=[column.header or column.name for column in table.printed_columns],
+        numeric=[column.kind != "text" for column in table.printed_columns],
         rows=[list(row) for row in zip(*columns, strict=True)],
         reasons=[(letter, reason) for reason, letter in letters.items()],
     )
@@ -104,8 +104,10 @@ def _best(table: Table, column: PrintedColumn, values: Sequence[Any], decimals: 
     rows: set[int] = set()
     for group in groups.values():
         end = (max if column.best == "highest" else min)(values[index] for index in group)
-        text = printed(end, column.kind, decimals)
-        rows |= {index for index in group if len(group) > 1 and printed(values[index], column.kind, decimals) == text}
+        text = format_value(end, column.kind, decimals)
+        rows |= {
+            index for index in group if len(group) > 1 and format_value(values[index], column.kind, decimals) == text
+        }
     return rows
 
 
@@ -132,7 +134,7 @@ def _verdicts(table: Table) -> str:
 
 def _range(table: Table, printed: PrintedTable) -> str:
     """Return the least and the greatest value of the first column of numbers except counts and p-values."""
-    for place, column in enumerate(table.shown):
+    for place, column in enumerate(table.printed_columns):
         known = [row[place] for row in printed.rows if row[place].key]
         if column.kind in ("real", "percent") and len({cell.text for cell in known}) > 1:
             low, high = (end(known, key=lambda cell: float(cell.key)).text for end in (min, max))
@@ -141,7 +143,7 @@ def _range(table: Table, printed: PrintedTable) -> str:
 
 
 def _best_value(table: Table, printed: PrintedTable) -> str:
-    names = [column.name for column in table.shown]
+    names = [column.name for column in table.printed_columns]
     label = next((names.index(name) for name in ("variant", "tokenizers", "a") if name in names), None)
     sizes: list[Any] = table.frame["size"].to_list() if "size" in names else [None] * len(printed.rows)
     for place, header in enumerate(printed.headers):

@@ -49,10 +49,10 @@ def load(folders: Mapping[str, Path | str], experiment: Experiment, configuratio
     """
     declared = tables_of("tabulate", "analyse", "cut_examples")
     frames = read_frames(folders, declared)
-    return shown(experiment, configuration, declared, frames, provenance())
+    return build_content(experiment, configuration, declared, frames, provenance())
 
 
-def shown(
+def build_content(
     experiment: Experiment,
     configuration: Mapping[str, Any],
     declared: Sequence[TidyTable],

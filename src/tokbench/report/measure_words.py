@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tokbench.report.wording import fitting_decimals, printed
+from tokbench.report.wording import fitting_decimals, format_value
 from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, TOKENS
 
 if TYPE_CHECKING:
@@ -177,5 +177,5 @@ def value_text(measure: str, value: float, decimals: int | None = None) -> str:
     """
     kind = words_of(measure).kind
     if kind == "real":
-        return printed(value, kind, fitting_decimals([value]) if decimals is None else decimals)
-    return printed(value, kind, 1) + " %" * (kind == "percent")
+        return format_value(value, kind, fitting_decimals([value]) if decimals is None else decimals)
+    return format_value(value, kind, 1) + " %" * (kind == "percent")

@@ -17,7 +17,7 @@ from tokbench.pretokenization import Pretokenization
 from tokbench.pretokenization.patterns.automaton import DEAD, Automaton
 from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
-from tokbench.report.wording import listed
+from tokbench.report.wording import join_all
 from tokbench.segmentation.events import history_of
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary, costs_of, usable_scores
@@ -81,7 +81,7 @@ def own_text(tokenizers: Iterable[Tokenizer], most_bytes: int = MOST_BYTES) -> O
             left_out.append(f"{name} (its vocabulary does not fit into the {most_bytes / 1e6:g} MB of this box)")
     if not made:
         return None
-    without = [f"Left out: {listed(left_out)}."] if left_out else []
+    without = [f"Left out: {join_all(left_out)}."] if left_out else []
     if not page.tokenizers:
         return OwnText("", without[0])
     return OwnText(page.written(), " ".join([HOW.format(first=page.tokenizers[0]["name"]), *without]))

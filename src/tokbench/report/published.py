@@ -10,7 +10,7 @@ from tokbench.published.recompute import compared, recompute, released
 from tokbench.report.exhibits import Drawing, Table
 from tokbench.report.figures.style import COLUMN, FULL, save
 from tokbench.report.published_figures import drawings
-from tokbench.report.published_tables import FAR, distinct, far_p_values, tables
+from tokbench.report.published_tables import FAR, distinct_numbers, far_p_values, tables
 from tokbench.report.sections.comparisons import power_statement
 from tokbench.report.typeset import to_markdown, write_table
 
@@ -52,7 +52,7 @@ def write_published(folder: Path | str, released_folder: Path | str | None = Non
 def _page(
     statistics: Sequence[Statistic], made: list[Table], figures: list[Drawing], power: str, from_files: bool
 ) -> str:
-    numbers = distinct(statistics)
+    numbers = distinct_numbers(statistics)
     counts = Counter(statistic.verdict for statistic in numbers)
     far = far_p_values(statistics)
     agreement, lacking = made[0], made[1]

@@ -119,7 +119,7 @@ def bold_table() -> Table:
     groups = cells.with_columns(pl.col("value").cast(pl.Float64)).pivot(
         "metric", index=[*keys, "variant"], values="value"
     )
-    rows = [row for _, part in groups.group_by(keys, maintain_order=True) for row in _by_the_rule(part)]
+    rows = [row for _, part in groups.group_by(keys, maintain_order=True) for row in _bold_cells(part)]
     # Columns: printed numbers, and bold cells in print and by the rule.
     columns = [
         PrintedColumn("where", "printed in"),
@@ -148,7 +148,7 @@ def bold_table() -> Table:
     return Table("picky-bpe-bold", caption, pl.DataFrame(rows), columns, notes=notes, folded=True)
 
 
-def _by_the_rule(group: pl.DataFrame) -> list[dict[str, Any]]:
+def _bold_cells(group: pl.DataFrame) -> list[dict[str, Any]]:
     rows = group.to_dicts()
     best = max(rows, key=lambda row: row["bleu"])
     others = [row for row in rows if row is not best]
@@ -231,11 +231,11 @@ def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets:
         caption = "Theirs, and ours from the released vocabularies and token counts at 40,960: figure 5, table 11."
         made.append(table_of("released-files", caption, released, "real", 4))
     for models in sets:
-        made += _of_set(models)
+        made += _model_set_tables(models)
     return [*made, translations_table(), bold_table(), recipes_table()]
 
 
-def distinct(statistics: Sequence[Statistic]) -> list[Statistic]:
+def distinct_numbers(statistics: Sequence[Statistic]) -> list[Statistic]:
     """Return each number once; of a number that is printed several times, the print that agrees least."""
     worst: dict[tuple[str, ...], Statistic] = {}
     order = list(VERDICTS)
@@ -248,7 +248,7 @@ def distinct(statistics: Sequence[Statistic]) -> list[Statistic]:
 
 def far_p_values(statistics: Sequence[Statistic]) -> list[Statistic]:
     """Return the p-values within rounding whose recomputed value is more than :data:`FAR` from the printed one."""
-    numbers = [number for number in distinct(statistics) if number.verdict == WITHIN]
+    numbers = [number for number in distinct_numbers(statistics) if number.verdict == WITHIN]
     p_values = [number for number in numbers if number.statistic == "wilcoxon_p" and number.ours is not None]
     return [number for number in p_values if abs((number.ours or 0.0) / float(number.published) - 1) > FAR]
 
@@ -256,7 +256,7 @@ def far_p_values(statistics: Sequence[Statistic]) -> list[Statistic]:
 def agreement_table(statistics: Sequence[Statistic]) -> Table:
     """Return the table with the number of distinct numbers by kind and verdict."""
     counts = Counter(
-        (words(statistic.statistic.replace(":", ", ")), statistic.verdict) for statistic in distinct(statistics)
+        (words(statistic.statistic.replace(":", ", ")), statistic.verdict) for statistic in distinct_numbers(statistics)
     )
     kinds = dict.fromkeys(kind for kind, _ in counts)
     rows = [{"statistic": kind, **{verdict: counts[kind, verdict] for verdict in VERDICTS}} for kind in kinds]
@@ -292,7 +292,7 @@ def recipes_table() -> Table:
     return Table("variants", caption, facts.variants(), folded=True)
 
 
-def _of_set(compared: ModelSet) -> list[Table]:
+def _model_set_tables(compared: ModelSet) -> list[Table]:
     ranks = compared.ranks.sort("rank", "variant", nulls_last=True)
     columns = [
         PrintedColumn("rank", kind="count"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.report.measure_words import MEASURES, value_text, words_of
-from tokbench.report.wording import UNKNOWN_PRETOKENIZER, fitting_decimals, join_some, listed, pluralise, printed
+from tokbench.report.wording import UNKNOWN_PRETOKENIZER, fitting_decimals, format_value, join_all, join_some, pluralise
 from tokbench.statistics.comparisons.families import ALIKE, BASELINE, UNTESTED
 from tokbench.statistics.significance.eligibility import ONE_TRAINING
 from tokbench.statistics.significance.verdicts import IN_WORDS, NO_DIFFERENCE, NOT_TESTED, in_full
@@ -108,15 +108,15 @@ class Statement:
 
 def sentence(kind: str, **parts: object) -> str:
     """Return the sentence of a kind of claim, see :data:`SENTENCES`, with its parts filled in."""
-    return _filled(SENTENCES[kind].text, parts)
+    return _fill(SENTENCES[kind].text, parts)
 
 
 def statement(kind: str, **parts: object) -> Statement:
     """Return heading and text of a kind of claim, see :data:`SENTENCES`, with their parts filled in."""
-    return Statement(_filled(SENTENCES[kind].heading, parts), _filled(SENTENCES[kind].text, parts))
+    return Statement(_fill(SENTENCES[kind].heading, parts), _fill(SENTENCES[kind].text, parts))
 
 
-def _filled(template: str, parts: Mapping[str, object]) -> str:
+def _fill(template: str, parts: Mapping[str, object]) -> str:
     """Return a template with its parts; an empty part takes the space before it along."""
     for name in (name for name, value in parts.items() if value == ""):
         template = template.replace(f" {{{name}}}", "").removeprefix(f"{{{name}}} ")
@@ -181,11 +181,13 @@ def difference_texts(measure: str, row: Mapping[str, Any], column: Sequence[Mapp
     words = words_of(measure)
     known = [abs(value) for other in column for name in DIFFERENCE if (value := other[name])]
     decimals = 1 + (min(known, default=1) < 0.0005) if words.percent else fitting_decimals(known or [0.0])
-    difference, *ends = (_signed(value, measure, decimals) for name in DIFFERENCE if (value := row[name]) is not None)
+    difference, *ends = (
+        _with_sign(value, measure, decimals) for name in DIFFERENCE if (value := row[name]) is not None
+    )
     return difference + words.unit, " to ".join(ends)
 
 
-def counted(number: int, units: str) -> str:
+def count_units(number: int, units: str) -> str:
     """Return a number of units: ``1 document``, ``12 authors``, ``3 clusters of questions``."""
     first, *rest = units.split(" ")
     name = " ".join([first.removesuffix("s"), *rest]) if number == 1 else units
@@ -205,7 +207,7 @@ def _evidence(row: Mapping[str, Any]) -> str:
     _, *ends = _numbers(row)
     unit = words_of(row["measure"]).end_unit
     interval = f"95 % interval {ends[0]}{unit} to {ends[1]}{unit}" if ends else "no interval"
-    units = [] if row.get("n") is None else [counted(row["n"], row["unit"])]
+    units = [] if row.get("n") is None else [count_units(row["n"], row["unit"])]
     units += [pluralise(row["seeds"], "seed")] if row.get("seeds") else []
     return "; ".join(filter(None, [interval, ", ".join(units)]))
 
@@ -218,15 +220,15 @@ def _numbers(row: Mapping[str, Any]) -> list[str]:
     # More decimals are printed until two different ends of an interval look different.
     texts: list[str] = []
     while len(set(texts[1:])) < len(set(known[1:])) or not texts:
-        texts = [_signed(value, row["measure"], decimals) for value in known]
+        texts = [_with_sign(value, row["measure"], decimals) for value in known]
         decimals += 1
         if decimals > MAX_DECIMALS:
             break
     return texts
 
 
-def _signed(value: float, measure: str, decimals: int) -> str:
-    return ("+" if value > 0 else "") + printed(value, words_of(measure).difference_kind, decimals)
+def _with_sign(value: float, measure: str, decimals: int) -> str:
+    return ("+" if value > 0 else "") + format_value(value, words_of(measure).difference_kind, decimals)
 
 
 def claim_statement(claim: "Claim", across: "Claim | None" = None, missed: str = "") -> Statement:
@@ -243,7 +245,7 @@ def claim_statement(claim: "Claim", across: "Claim | None" = None, missed: str =
 
 def claim_text(claim: "Claim") -> str:
     """Return a claim in the sentences of the details of the answer."""
-    return _filled(SENTENCES[claim.kind].details, _parts(claim))
+    return _fill(SENTENCES[claim.kind].details, _parts(claim))
 
 
 def _parts(claim: "Claim") -> dict[str, object]:
@@ -271,7 +273,7 @@ def _parts(claim: "Claim") -> dict[str, object]:
         "baseline": ", the baseline." * (best["difference_verdict"] == BASELINE),
         "own": f", pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer),
         "others": _others(claim),
-        "among": _among(claim),
+        "among": _group(claim),
         "clause": _with_names(words.clause, claim, f"{best['variant']}{', of those ranked,' * claim.outdone}"),
         "fitted_value": value_text(measure, best["value"]),
         "interval": _interval(claim),
@@ -294,7 +296,7 @@ def _others(claim: "Claim") -> str:
         return f"Next: {baseline_sentence(claim.rows[1])}"
     if best["difference"] is None:
         return f"Compared with the others: {_states(claim)}."
-    alike = [variant for variant in undecided(claim.rows)[0] if variant != best["baseline"]]
+    alike = [variant for variant in undecided_variants(claim.rows)[0] if variant != best["baseline"]]
     return f"{NO_DIFFERENCE.capitalize()} from {join_some(alike, MAX_NAMED)}." if alike else ""
 
 
@@ -344,7 +346,7 @@ def _from_baseline(claim: "Claim") -> str:
     )
 
 
-def undecided(rows: Sequence["Row"]) -> tuple[list[str], dict[str, str]]:
+def undecided_variants(rows: Sequence["Row"]) -> tuple[list[str], dict[str, str]]:
     """Return the variants without a significant difference from the best, and the untested ones with their reasons.
 
     Args:
@@ -358,7 +360,7 @@ def undecided(rows: Sequence["Row"]) -> tuple[list[str], dict[str, str]]:
 def _states(claim: "Claim") -> str:
     """Return the verdicts on all but the best: significantly worse, no significant difference, not tested."""
     rest = len(claim.rows) - 1
-    worse = rest - sum(map(len, undecided(claim.rows)))
+    worse = rest - sum(map(len, undecided_variants(claim.rows)))
     sentences = [f"significantly worse: {_all_others(rest) if worse == rest else f'{worse} of {rest} others'}"]
     return "; ".join([*sentences * bool(worse), *_undecided(claim.rows, rest)])
 
@@ -367,11 +369,11 @@ def _undecided(rows: Sequence["Row"], rest: int = 0) -> list[str]:
     """Return the variants without a significant difference, and the untested ones with their reasons, as clauses.
 
     Args:
-        rows: as in :func:`undecided`.
+        rows: as in :func:`undecided_variants`.
         rest: number of variants other than the best; if all belong to one verdict, they are counted and not named
             (default: 0, always named).
     """
-    alike, untested = undecided(rows)
+    alike, untested = undecided_variants(rows)
 
     def name(variants: list[str]) -> str:
         return _all_others(rest) if len(variants) == rest else join_some(variants, MAX_NAMED)
@@ -387,7 +389,7 @@ def _all_others(rest: int) -> str:
     return {1: "the other one", 2: "both others"}.get(rest, f"all {rest} others")
 
 
-def _among(claim: "Claim") -> str:
+def _group(claim: "Claim") -> str:
     """Return the beginning of a sentence: the size, and the pre-tokenizer if there are several."""
     at = f"t a vocabulary of {claim.size:,}"
     return f"Among tokenizers with the pre-tokenizer {claim.pretokenizer}, a{at}" if claim.pretokenizer else f"A{at}"
@@ -407,7 +409,7 @@ def _interval(claim: "Claim") -> str:
 def _verdicts(claim: "Claim") -> str:
     """Return the verdicts on the others as a sentence."""
     states = _states(claim)
-    tested = len(undecided(claim.rows)[1]) < len(claim.rows) - 1
+    tested = len(undecided_variants(claim.rows)[1]) < len(claim.rows) - 1
     return f"After correction, {states}." if tested else f"{states.capitalize()}."
 
 
@@ -424,11 +426,11 @@ def _worst(claim: "Claim") -> str:
     kind, behind = words.difference_kind, words.sign * worst["behind"]
     large = words.percent and abs(behind) >= 0.0005  # Smaller differences would print as 0.0 %.
     decimals = 1 if large else fitting_decimals([behind * (100 if words.percent else 1)])
-    text = f"The worst, {worst['variant']}, {words.behind.format(printed(behind, kind, decimals))}"
+    text = f"The worst, {worst['variant']}, {words.behind.format(format_value(behind, kind, decimals))}"
     if worst["behind_low"] is None:
         return f"{text}."
     low, high = sorted(words.sign * worst[end] for end in ("behind_low", "behind_high"))
-    ends = f"{printed(low, kind, decimals)} to {printed(high, kind, decimals)}{words.end_unit}"
+    ends = f"{format_value(low, kind, decimals)} to {format_value(high, kind, decimals)}{words.end_unit}"
     return f"{text} (95 % interval {ends})."
 
 
@@ -441,7 +443,7 @@ def _other_sizes(claim: "Claim") -> str:
     close = {size: "; ".join(_undecided(rows)) for size, rows in claim.sizes.items()}
     different = [f"{name} at {size:,}{_in_brackets(close[size])}" for size, name in bests.items() if name != best]
     ties = [f"at {size:,} {close[size]}" for size, name in bests.items() if name == best and close[size]]
-    tied = f", {listed(ties)}" if ties else ""
+    tied = f", {join_all(ties)}" if ties else ""
     compared = "" if claim.every_size else " compared"
     if not different:
         return f"{best} is best at {'both' if number == 2 else f'all {number}'} sizes{compared}{tied}."
@@ -460,7 +462,7 @@ def _other_corpora(claim: "Claim") -> str:
         close = _in_brackets("; ".join(_undecided(rows)))
         by_best.setdefault(rows[0]["variant"], []).append(f"{corpus}{close}")
     same = by_best.pop(claim.best["variant"], [])
-    different = [f"{variant} on {listed(corpora)}" for variant, corpora in by_best.items()]
+    different = [f"{variant} on {join_all(corpora)}" for variant, corpora in by_best.items()]
     sentences = [f"{claim.best['variant']} is also best on {join_some(same, MAX_NAMED)}."] * bool(same)
     sentences += [f"Best on other texts: {join_some(different, MAX_NAMED)}."] * bool(different)
     return " ".join(sentences)

@@ -72,7 +72,7 @@ def to_csv(table: Table) -> str:
     :mod:`tokbench.io.tables`.
     """
     # Reasons, marks and remarks have a column each, if there are any.
-    names = [column.name for column in table.shown]
+    names = [column.name for column in table.printed_columns]
     rows = table.frame.select(names).rows()
     missing = [
         "; ".join(
@@ -104,7 +104,7 @@ def to_csv(table: Table) -> str:
 def to_markdown(table: Table) -> str:
     """Return a table in GitHub's Markdown: caption above, best in bold, notes below."""
     shape = layout(table)
-    lines = [f"**{markdown(table.stated)}**", ""]
+    lines = [f"**{markdown(table.full_caption)}**", ""]
     lines.append("| " + " | ".join(map(markdown, shape.headers)) + " |")
     lines.append("| " + " | ".join("---:" if numeric else ":---" for numeric in shape.numeric) + " |")
     for row in shape.rows:
@@ -157,7 +157,7 @@ def to_latex(table: Table) -> str:
         for note in [*notes, *map(latex, table.written_notes)]
     ]
     head = [r"    \toprule", f"    {headers} " + r"\\", r"    \midrule"]
-    caption = rf"  \caption{{{latex(table.stated)}}} \label{{tab:{table.name}}}"
+    caption = rf"  \caption{{{latex(table.full_caption)}}} \label{{tab:{table.name}}}"
     if len(rows) > _PAGE_ROWS:
         lines = [
             r"\begingroup", rf"  \setlength{{\LTcapwidth}}{{\linewidth}}{type_size}",

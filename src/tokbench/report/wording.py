@@ -23,23 +23,23 @@ def words(name: str) -> str:
     return name.replace("_", " ").replace("renyi", "Rényi")
 
 
-def listed(names: Sequence[str]) -> str:
+def join_all(names: Sequence[str]) -> str:
     """Join names: ``a``, ``a and b``, ``a, b and c``."""
     return joined(names)
 
 
 def join_some(names: Sequence[str], most: int | None = None) -> str:
-    """Join names as :func:`listed` does; if there are more than ``most``, the first and the number of the others."""
+    """Join names as :func:`join_all` does; if there are more than ``most``, the first and the number of the others."""
     from tokbench.tabulation import limits
 
     most = limits.MAX_PAIRWISE_VARIANTS if most is None else most
     if len(names) <= most:
-        return listed(names)
+        return join_all(names)
     shown = min(most, limits.MAX_DRAWN) - 1
-    return listed([*names[:shown], f"{len(names) - shown:,} more"])
+    return join_all([*names[:shown], f"{len(names) - shown:,} more"])
 
 
-def without_rank(variants: Sequence[str]) -> str:
+def unranked_note(variants: Sequence[str]) -> str:
     """Return a sentence for captions on variants that are not ranked; empty if there are none."""
     return f" Not ranked (fewer tokens than others of a size): {join_some(variants)}." * bool(variants)
 
@@ -57,7 +57,7 @@ def in_bytes(size: int) -> str:
     return pluralise(size, "byte")
 
 
-def defined(columns: Sequence[tuple[str, str]]) -> list[str]:
+def definition_lines(columns: Sequence[tuple[str, str]]) -> list[str]:
     """Return one line for each definition, with the headers of the columns that share it.
 
     Args:
@@ -66,7 +66,7 @@ def defined(columns: Sequence[tuple[str, str]]) -> list[str]:
     headers: dict[str, list[str]] = {}
     for header, definition in columns:
         headers.setdefault(definition, []).append(header)
-    return [f"{listed(names)}: {definition}" for definition, names in headers.items()]
+    return [f"{join_all(names)}: {definition}" for definition, names in headers.items()]
 
 
 MINUS = "−"
@@ -85,7 +85,7 @@ def fitting_decimals(values: Iterable[float]) -> int:
     return min(max(3 - magnitude, 0), 3) if magnitude >= -1 else min(2 - magnitude, 8)
 
 
-def printed(value: float | int | str, kind: "Kind", decimals: int = 0) -> str:
+def format_value(value: float | int | str, kind: "Kind", decimals: int = 0) -> str:
     """Return one value as printed in a table.
 
     Args:
@@ -101,13 +101,13 @@ def printed(value: float | int | str, kind: "Kind", decimals: int = 0) -> str:
     if not math.isfinite(value):
         return "∞" if value > 0 else f"{MINUS}∞" if value < 0 else "not a number"
     if kind == "percent":
-        return _signed(f"{100 * value:,.{decimals}f}")
+        return _with_minus(f"{100 * value:,.{decimals}f}")
     if kind == "mixed":
         decimals = fitting_decimals([value])
-    return _signed(f"{value:,.{0 if kind == 'count' else decimals}f}")
+    return _with_minus(f"{value:,.{0 if kind == 'count' else decimals}f}")
 
 
-def _signed(digits: str) -> str:
+def _with_minus(digits: str) -> str:
     """Return digits with a true minus sign, and none before a zero."""
     return digits.replace("-", MINUS if digits.strip("-0.") else "")
 

@@ -26,8 +26,8 @@ from tokbench.inspection.comparison.experiments import translation_parts
 from tokbench.models.translation.score import metrics, score
 from tokbench.report.answer import summary
 from tokbench.report.content import ReportContent
-from tokbench.report.html import _shown, drawings, render, tables
-from tokbench.report.sections.downstream import ranked
+from tokbench.report.html import _shown_table, drawings, render, tables
+from tokbench.report.sections.downstream import ranked_variants
 from tokbench.report.sentences import SELECTED
 from tokbench.report.typeset import to_csv, to_markdown
 from tokbench.statistics.accuracies import pairs as pairing
@@ -307,11 +307,11 @@ def much(monkeypatch: pytest.MonkeyPatch) -> ReportContent:
 
 
 def test_figures_show_the_best_and_the_baseline(much: ReportContent) -> None:
-    order = ranked(much.frames["ranks"])
+    order = ranked_variants(much.frames["ranks"])
     assert order[-1] == "random"
-    assert much.drawn(order) == [*order[:2], "random"]
-    assert much.reading[0] == "random"
-    assert sorted(much.reading) == sorted(much.variants)
+    assert much.drawn_variants(order) == [*order[:2], "random"]
+    assert much.reading_order[0] == "random"
+    assert sorted(much.reading_order) == sorted(much.variants)
     drawn = {one.name: one for one in drawings(much)}
     assert not [name for name in drawn if name.startswith("p-values")]
     for name in ("average-ranks-tiny-offline", "accuracy-by-rank-tiny-offline", "bits-per-byte-tiny-offline"):
@@ -334,17 +334,17 @@ def test_the_page_prints_the_first_rows_and_the_files_all(much: ReportContent, t
     part = part[: part.index("</figure>")]
     assert part.count("<tr") == 1 + 3
     assert "First 3 of 10 rows; all are in typeset/comparisons-tiny-offline.csv." in part
-    assert made["recipes"].frame["variant"].to_list() == much.reading
+    assert made["recipes"].frame["variant"].to_list() == much.reading_order
     assert to_csv(pairs).count("\n") == 1 + 10
 
 
 def test_few_variants_are_shown_as_ever() -> None:
     content = small_report.altered(small_report.whole(), baselines=["random"])
-    assert content.reading == content.variants
-    assert content.drawn(content.variants) == content.variants
-    assert content.left_out(content.variants) == ""
+    assert content.reading_order == content.variants
+    assert content.drawn_variants(content.variants) == content.variants
+    assert content.omission_note(content.variants) == ""
     frame = content.frames["comparisons"]
-    assert content.read(frame).equals(frame)
+    assert content.sort_variants(frame).equals(frame)
 
 
 def test_table_slightly_above_the_row_limit_is_shown_completely(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +354,7 @@ def test_table_slightly_above_the_row_limit_is_shown_completely(monkeypatch: pyt
     assert pairs.frame.height == 12
     for most, rows in ((9, 9), (10, 12), (12, 12)):
         monkeypatch.setattr("tokbench.report.html._PAGE_ROWS", most)
-        shown = _shown(content, pairs, 1)
+        shown = _shown_table(content, pairs, 1)
         assert len(shown.layout.rows) == rows
         assert any(note.startswith("First 9 of 12 rows") for note in shown.table.notes) == (rows == 9)
 

@@ -16,7 +16,7 @@ from tokbench.inspection.comparison.terminal import Line, LineGroup, single_numb
 from tokbench.io.tables import read_frame
 from tokbench.metric import Direction, direction, requires_equal_n
 from tokbench.report.sections.subjects import Measure, by_subject
-from tokbench.report.wording import listed, words
+from tokbench.report.wording import join_all, words
 from tokbench.statistics.comparisons.families import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, TOKENS
 from tokbench.statistics.comparisons.paired_comparisons import PAIRED_COMPARISONS
 from tokbench.statistics.comparisons.translations import TRANSLATION_COMPARISONS
@@ -78,7 +78,7 @@ def _part(of: dict[str, Any], rows: pl.DataFrame, other: str) -> LineGroup:
         main = measure in MAIN and not row["task"] and row["definition"] != "over languages"
         lines.append(Line(name, forth, better, MAIN.get(measure, words(measure)), main=main))
     where = [f"{of['model']} on {of['suite']}" if of["model"] else "", of["corpus"] or "", of["definition"] or ""]
-    heading = f"{MAIN.get(measure, words(measure)).capitalize()}: {listed(list(filter(None, where)))}"
+    heading = f"{MAIN.get(measure, words(measure)).capitalize()}: {join_all(list(filter(None, where)))}"
     notes = [OWN_WORDS] * (measure == ALIGNMENT)
     return LineGroup(heading, kind, "share" if measure == TOKENS else kind, lines, notes)
 

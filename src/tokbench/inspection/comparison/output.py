@@ -10,7 +10,7 @@ from typing import Any
 from tokbench.errors import shortened
 from tokbench.inspection.comparison.runs import Both, Change, RunComparison, RunDifferences
 from tokbench.io.html import html_page, html_table
-from tokbench.report.wording import MINUS, fitting_decimals, join_some, pluralise, printed
+from tokbench.report.wording import MINUS, fitting_decimals, format_value, join_some, pluralise
 
 FORMAT = 2
 """Version of the JSON schema; incremented if a key changes its meaning or is removed."""
@@ -149,7 +149,7 @@ def _row(change: Change) -> list[str]:
     def text(value: float | None, sign: str = "") -> str:
         if value is None:
             return MISSING
-        return sign * (value > 0) + printed(value, "real" if kind == "mixed" else kind, decimals)
+        return sign * (value > 0) + format_value(value, "real" if kind == "mixed" else kind, decimals)
 
     intervals = [
         MISSING if interval is None else f"{text(interval[0])} to {text(interval[1])}"

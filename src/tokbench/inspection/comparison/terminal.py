@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokbench.report.sentences import comparison_sentence, counted
-from tokbench.report.wording import MINUS, fitting_decimals, listed, pluralise, printed, probability
+from tokbench.report.sentences import comparison_sentence, count_units
+from tokbench.report.wording import MINUS, fitting_decimals, format_value, join_all, pluralise, probability
 from tokbench.statistics.significance.eligibility import may_rank
 from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NOT_TESTED, WORSE
 
@@ -137,7 +137,7 @@ def single_leads(parts: Sequence[LineGroup]) -> dict[str, list[str]]:
 def _single(a: str, b: str, parts: Sequence[LineGroup]) -> Iterator[str]:
     for side, things in single_leads(parts).items():
         if things:
-            yield f"Single values, without a test: {a if side == 'a' else b} is better at {listed(things)}."
+            yield f"Single values, without a test: {a if side == 'a' else b} is better at {join_all(things)}."
 
 
 def _rule(a: str, b: str, parts: Sequence[LineGroup]) -> str:
@@ -161,9 +161,10 @@ def _table(part: LineGroup, a: str, b: str) -> list[str]:
         interval = "–" if signed[1] is None else f"{signed[1]} to {signed[2]}"
         verdict = names.get(line.winner) or (names.get(line.ahead, "–") if line.single else row["verdict"])
         values = [
-            "–" if value is None else printed(value, part.kind, decimals) for value in (row["value_b"], row["value_a"])
+            "–" if value is None else format_value(value, part.kind, decimals)
+            for value in (row["value_b"], row["value_a"])
         ]
-        over = "–" if row["n"] is None else counted(row["n"], row["unit"])
+        over = "–" if row["n"] is None else count_units(row["n"], row["unit"])
         over += f", {pluralise(row['seeds'], 'seed')}" if row["seeds"] else ""
         rows.append([line.name, *values, signed[0] or "–", interval, over])
         rows[-1] += ["–" if row["holm"] is None else probability(row["holm"]), verdict]
@@ -180,5 +181,5 @@ def _table(part: LineGroup, a: str, b: str) -> list[str]:
 
 
 def _signed(value: float, kind: Literal["share", "percent", "real"], decimals: int) -> str:
-    text = printed(value, "real" if kind == "real" else "percent", decimals)
+    text = format_value(value, "real" if kind == "real" else "percent", decimals)
     return ("+" if value > 0 else "") + text + " %" * (kind == "share")

@@ -38,7 +38,7 @@ from tokbench.inspection.comparison.terminal import (
 from tokbench.inspection.comparison.texts import TextComparison, compare_texts, family_rows, lossy_note
 from tokbench.io.compression import AS_USUAL, Fields
 from tokbench.pretokenization import pretokenization_of
-from tokbench.report.wording import listed, pluralise, printed
+from tokbench.report.wording import format_value, join_all, pluralise
 from tokbench.statistics.comparisons.families import NGRAM, over_documents
 from tokbench.statistics.significance.verdicts import ALPHA, CONFIDENCE
 from tokbench.tokenizer import Tokenizer
@@ -276,10 +276,10 @@ def gap_notes(
                     bounds[key] = None if found["bound"] is None else LowerBound.from_result(found)
                 tokens = sum(tokenizer.count(document.text) for document in text)
                 gap = gap_of(tokens, size, tokenizer, bounds.get(key))
-                said = gap.reason if gap.value is None else f"{printed(gap.value, 'percent', 2)} % above {gap.n:,}"
+                said = gap.reason if gap.value is None else f"{format_value(gap.value, 'percent', 2)} % above {gap.n:,}"
                 sentences.append(f"{name} none ({said})" if gap.value is None else f"{name} {said} ({scheme})")
             where = ", ".join(filter(None, (size_label(*pair), language)))
-            notes.append(f"  gap, {where}: {listed(sentences)}.")
+            notes.append(f"  gap, {where}: {join_all(sentences)}.")
     if long := sum(sum(one.left_out.values()) for (_, language, _), one in bounds.items() if one and not language):
         notes.append(f"  Gaps exclude pre-tokens of more than {MAX_PRETOKEN_BYTES} bytes: {long:,} occurrences.")
     if len({scheme for scheme, *_ in bounds}) > 1:

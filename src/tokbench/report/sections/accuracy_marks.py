@@ -7,7 +7,7 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.figures.differences import SIGNIFICANCE
-from tokbench.report.wording import listed
+from tokbench.report.wording import join_all
 from tokbench.statistics.comparisons.task_measures import TASK_MEASURE_COMPARISONS
 from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 
@@ -44,7 +44,7 @@ def rank_marks(rows: pl.DataFrame, tested: Tested) -> tuple[Marks, list[str]]:
         tested = {("average", pair): verdict for (_, pair), verdict in tested.items()}
         sizes = ["average"]
     below, notes = accuracy_marks(rows.select("variant", *sizes).rows(named=True), tested)
-    return marks | below, [*_explained(marks, {SHARED: "shares its rank."}), *notes]
+    return marks | below, [*_explanations(marks, {SHARED: "shares its rank."}), *notes]
 
 
 def accuracy_marks(rows: Sequence[Mapping[str, Any]], tested: Tested) -> tuple[Marks, list[str]]:
@@ -75,7 +75,7 @@ def accuracy_marks(rows: Sequence[Mapping[str, Any]], tested: Tested) -> tuple[M
         "for all pairs (Holm)."
     )
     below = "significantly below the highest by the same test."
-    return marks, _explained(marks, {ALIKE: meaning, BELOW: below, UNSURE: f"{listed(list(reasons))}."})
+    return marks, _explanations(marks, {ALIKE: meaning, BELOW: below, UNSURE: f"{join_all(list(reasons))}."})
 
 
 def _accuracy_tests(content: ReportContent, model: str, suite: str) -> pl.DataFrame:
@@ -102,11 +102,11 @@ def verdicts_by_size(content: ReportContent, model: str, suite: str) -> Tested:
     return {(str(row["size"]), frozenset((row["a"], row["b"]))): (row["verdict"], row["reason"]) for row in rows}
 
 
-def _explained(marks: Marks, meanings: Mapping[str, str]) -> list[str]:
+def _explanations(marks: Marks, meanings: Mapping[str, str]) -> list[str]:
     present = set(marks.values())
     return [f"{sign} {meaning}" for sign, meaning in meanings.items() if sign in present]
 
 
-def differs(tested: Tested) -> bool:
+def any_significant(tested: Tested) -> bool:
     """Return True if any two tokenizers differ significantly, or if nothing was compared."""
     return not tested or any(verdict in (BETTER, WORSE) for verdict, _ in tested.values())

@@ -7,7 +7,7 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Exhibit, Heading, Table
 from tokbench.report.sections.rows import rows
-from tokbench.report.wording import pluralise, printed, slug
+from tokbench.report.wording import format_value, pluralise, slug
 from tokbench.statistics.comparisons.perturbed_answers import PERTURBED_COMPARISONS, PERTURBED_MEASURES
 from tokbench.statistics.comparisons.task_measures import ACCURACY, TASK_MEASURE_COMPARISONS, TASK_MEASURES
 from tokbench.statistics.planning.measure_power import MEASURE_POWER
@@ -100,7 +100,9 @@ def largest_change(part: pl.DataFrame) -> str:
     size = pl.col("difference").abs().round(DECIMALS)
     row = clear.sort(size, descending=True, maintain_order=True).row(0, named=True)
     share = f"{len(clear)} of {pluralise(len(changes), 'change')} of accuracy: the 95 % interval excludes zero"
-    return f"{share}; largest: {row['variant']}, {row['kind']}, {printed(100 * row['difference'], 'real', 1)} points"
+    return (
+        f"{share}; largest: {row['variant']}, {row['kind']}, {format_value(100 * row['difference'], 'real', 1)} points"
+    )
 
 
 def _table(content: ReportContent, table: TidyTable, part: pl.DataFrame) -> Table:
@@ -110,7 +112,7 @@ def _table(content: ReportContent, table: TidyTable, part: pl.DataFrame) -> Tabl
     """
     if part.filter(pl.col("task") != "")["task"].n_unique() == 1:
         part = part.filter(task="")
-    made = rows(table, content.read(part), model=part["model"][0], suite=part["suite"][0])
+    made = rows(table, content.sort_variants(part), model=part["model"][0], suite=part["suite"][0])
     several = part["source_corpus"].n_unique() > 1
     columns = [column for column in made.columns if several or column.name != "source_corpus"]
     return replace(made, columns=columns)
@@ -127,7 +129,7 @@ def first(part: pl.DataFrame) -> str:
     if not measures:
         return ""
     shown = [row for row in measures if row is measures[0] or row["measure"] == ACCURACY.name]
-    ratios = [f"{NAMES[row['measure']]} {printed(row['signal_to_noise'], 'real', 1)}" for row in shown]
+    ratios = [f"{NAMES[row['measure']]} {format_value(row['signal_to_noise'], 'real', 1)}" for row in shown]
     tests = [row["significant"] for row in measures if row["significant"] is not None]
     if not tests:
         over = " over questions" * (measures[0]["seeds"] < RANKED_FROM)

@@ -10,7 +10,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, NumberSource
 from tokbench.report.figures import dots
 from tokbench.report.figures.style import styles
-from tokbench.report.wording import listed, slug
+from tokbench.report.wording import join_all, slug
 
 FERTILITY = "fertility"
 BALANCED = "balance_languages"
@@ -61,7 +61,7 @@ def balancing(
     draw = partial(
         dots.draw_by_language, values, known, order, styles([*content.variants, *order], content.highlight), change
     )
-    named = listed(
+    named = join_all(
         [f"{balanced} minus {other} at {sizes[balanced]:,}" for balanced, other in pairs if balanced in sizes]
     )
     caption = (
@@ -69,7 +69,7 @@ def balancing(
         f"{PER_PRETOKEN}. Below zero, balancing saves tokens."
     )
     if without:
-        caption += f" Left out, because their words are not pre-tokens: {listed(sorted(without))}."
+        caption += f" Left out, because their words are not pre-tokens: {join_all(sorted(without))}."
     # The finding counts the languages with a lower value.
     says = " ".join(
         f"{balanced}: lower in {sum(value < 0 for value in of)} of {len(of)} languages, mean {sum(of) / len(of):+.3f}."

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
+from tokbench.report.content import BEST, ReportContent, omission_note, select_drawn
 from tokbench.report.exhibits import UNEXPLAINED, Drawing, NumberSource, Table
-from tokbench.report.figure_sentences import PValues, by_verdict, significant_pairs, within_reach
+from tokbench.report.figure_sentences import PValues, lowest_rank, significant_pairs, verdict_counts
 from tokbench.report.figures import differences
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.accuracy_marks import FEWEST
@@ -20,12 +20,12 @@ from tokbench.report.sections.rows import (
     column_of,
     source_of,
     split,
-    unequal,
+    unequal_sizes_note,
     with_excluded_count,
     with_unequal_sizes_note,
 )
 from tokbench.report.sentences import SELECTED
-from tokbench.report.wording import pluralise, printed, probability, slug, without_rank
+from tokbench.report.wording import format_value, pluralise, probability, slug, unranked_note
 from tokbench.statistics.accuracies.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.accuracies.measures import MEASURES
 from tokbench.statistics.accuracies.pairs import COMPARISONS, of_every_pair
@@ -97,7 +97,7 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
         for row in rows
         if row["reason"] and row["p_value"] is not None and LEFT_OUT not in row["reason"]
     ]
-    left_out += smaller_notes(part)
+    left_out += undersized_notes(part)
     if not of_every_pair(part) and len(left_out) > limits.MAX_DRAWN:
         more = f"{len(left_out) - limits.MAX_DRAWN:,} more pairs lack cells; see the column “reason” of the source."
         left_out = [*left_out[: limits.MAX_DRAWN], more]
@@ -106,7 +106,7 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
     return Table(name, caption, frame, columns, reasons, notes=[*NOTES, *left_out], folded=True)
 
 
-def untested(part: pl.DataFrame) -> str:
+def untested_reason(part: pl.DataFrame) -> str:
     """Return the reason why no pair of a model and suite is tested (too few trainings); empty if one is.
 
     Args:
@@ -118,7 +118,7 @@ def untested(part: pl.DataFrame) -> str:
     return ONE_TRAINING if all(reason.startswith(ONE_TRAINING) for reason in reasons) else TWO_TRAININGS
 
 
-def cannot_reject(part: pl.DataFrame) -> str:
+def rejection_obstacle(part: pl.DataFrame) -> str:
     """Return the reason why no test of a model and suite can reject at level 0.05; empty if one can.
 
     Args:
@@ -128,7 +128,7 @@ def cannot_reject(part: pl.DataFrame) -> str:
     return "no test can reject, as fewer than five scores differ" if int(str(most or 0)) < FEWEST else ""
 
 
-def smaller_notes(part: pl.DataFrame) -> list[str]:
+def undersized_notes(part: pl.DataFrame) -> list[str]:
     """Return a note on pairs compared without some sizes, at which one of the two is undersized; empty if none is.
 
     Args:
@@ -154,7 +154,7 @@ def power_statement(power: pl.DataFrame) -> str:
             "difference: there are fewer than five cells, or their differences do not vary."
         )
     low, middle, high = (
-        printed(row[name], "percent", 1) for name in ("detectable_lowest", "detectable", "detectable_highest")
+        format_value(row[name], "percent", 1) for name in ("detectable_lowest", "detectable", "detectable_highest")
     )
     without = f"; unknown for {pluralise(row['without'], 'pair')}" if row["without"] else ""
     return (
@@ -198,13 +198,13 @@ def average_ranks(
         )
         look = styles([*variants, *ranks], highlight)
         order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
-        if excluded := left_out(order, baselines, BEST):
+        if excluded := omission_note(order, baselines, BEST):
             caption += f"{excluded} Ranks and the critical difference are over all variants."
-        caption += without_rank(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
-        drawn = {variant: ranks[variant] for variant in drawn_of(order, baselines)}
+        caption += unranked_note(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
+        drawn = {variant: ranks[variant] for variant in select_drawn(order, baselines)}
         draw = partial(differences.draw_critical_difference, drawn, first["critical_difference"], look, of=len(ranks))
-        finding = within_reach(ranks, first["critical_difference"])
-        if spread(ranks) > first["critical_difference"]:
+        finding = lowest_rank(ranks, first["critical_difference"])
+        if rank_range(ranks) > first["critical_difference"]:
             exhibits.append(Drawing(name, caption, draw, says=finding))
         else:
             finding = "no two average ranks differ significantly"
@@ -223,7 +223,7 @@ def average_ranks(
     return [*exhibits, table]
 
 
-def spread(ranks: Mapping[str, float]) -> float:
+def rank_range(ranks: Mapping[str, float]) -> float:
     """Return the largest difference between two average ranks."""
     return max(ranks.values()) - min(ranks.values())
 
@@ -243,21 +243,21 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
     exhibits: list[Table | Drawing] = []
     source = source_of(COMPARISONS, model=model, suite=suite)
     if part is not None and part.height:
-        why, few = untested(part), cannot_reject(part)
+        why, few = untested_reason(part), rejection_obstacle(part)
         if of_every_pair(part) and len(order) > 1 and not why and not few:
             caption = (
                 f"Is the variant of the column better than that of the row, by the accuracy of {model} on {suite}? p "
                 f"of the {TEST}. Outlined cells are above 0.05: no significant difference. "
                 + "Crossed cells are not tested. " * (part["p_value"].null_count() > 0)
                 + "Columns and rows are in order of rank; ties are in order of name."
-                + without_rank(sorted({variant for variant, _ in content.fewer} & set(part["a"]) - set(order)))
+                + unranked_note(sorted({variant for variant, _ in content.undersized} & set(part["a"]) - set(order)))
             )
             drawing = matrix(slug("p-values", model, suite), caption, part, order)
             exhibits.append(replace(drawing, source=source))
         caption = COMPARISONS.prints[0].caption.format(model=model, suite=suite, test=TEST)
         if not of_every_pair(part):
             caption += f" Not all pairs are compared, only {CHOSEN}"
-            part = content.read(part, order)
+            part = content.sort_variants(part, order)
         if why:
             caption += f" {why.capitalize()}."
         finding = why or few or significant_pairs(*p_values(part)).rstrip(".")
@@ -311,7 +311,7 @@ def forest(
         ends = (row["low"], row["high"]) if forth else (-row["high"], -row["low"])
         verdict = row["verdict"] if forth else OPPOSITE.get(row["verdict"], row["verdict"])
         other = row["a"] if forth else row["b"]
-        if content.fewer.isdisjoint({(other, size), (baseline, size)}):
+        if content.undersized.isdisjoint({(other, size), (baseline, size)}):
             verdicts.append(verdict)
         rows[other] = differences.Row(
             content.label(other),
@@ -326,19 +326,19 @@ def forest(
         return []
     # The figure has the smallest difference at the top.
     order = sorted(rows, key=lambda variant: (rows[variant].mean, variant))
-    lines = [rows[variant] for variant in content.drawn(order)]
+    lines = [rows[variant] for variant in content.drawn_variants(order)]
     draw = partial(
         differences.draw, lines, "difference in bits per byte", against=content.label(str(baseline)), decimals=3
     )
     # Caption and finding.
-    caption = caption.format(baseline=baseline) + content.left_out(order, ranked=True)
-    if note := unequal(content, [str(baseline), *rows], size):
+    caption = caption.format(baseline=baseline) + content.omission_note(order, ranked=True)
+    if note := unequal_sizes_note(content, [str(baseline), *rows], size):
         caption = f"{caption} {note}"
-    says = by_verdict(str(baseline), verdicts) if verdicts else ""
-    return [Drawing(name, caption + content.in_brackets, draw, source, content.drawn(order), says)]
+    says = verdict_counts(str(baseline), verdicts) if verdicts else ""
+    return [Drawing(name, caption + content.bracket_note, draw, source, content.drawn_variants(order), says)]
 
 
-def compared(content: ReportContent) -> list[Table | Drawing]:
+def bits_exhibits(content: ReportContent) -> list[Table | Drawing]:
     """Return the comparisons of language models by bits per byte.
 
     They are tables of a seed plan, if any; for each corpus, model, suite and size, a forest plot, the table of all

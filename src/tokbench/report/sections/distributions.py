@@ -55,8 +55,8 @@ def _distribution(content: ReportContent, here: pl.DataFrame, metric: str, corpu
         (variant, definition): value
         for variant, definition, value in here.select("variant", "definition", "value").rows()
     }
-    order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
-    shown = content.drawn(order)
+    order = [variant for (variant,) in content.sort_rows({(variant,) for variant, _ in values})]
+    shown = content.drawn_variants(order)
     # Shares in percent; empty classes at the end are cut off.
     shares = {}
     for variant in shown:
@@ -79,7 +79,7 @@ def _distribution(content: ReportContent, here: pl.DataFrame, metric: str, corpu
         baseline=baseline,
     )
     caption = f"{title.format(about=about)}, at a vocabulary of {here['size'][0]:,}."
-    caption += f" Dashed: {baseline}." * bool(baseline and len(shares) > 1) + content.left_out(order)
+    caption += f" Dashed: {baseline}." * bool(baseline and len(shares) > 1) + content.omission_note(order)
     # The finding names the class that is the largest for most tokenizers.
     peaks = {variant: names[values.index(max(values))] for variant, values in shares.items()}
     most = max(peaks.values(), key=lambda peak: (list(peaks.values()).count(peak), peak))

@@ -13,12 +13,12 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import UNEXPLAINED, Drawing, Exhibit, Heading, PrintedColumn, Section, Table
-from tokbench.report.figure_sentences import between, first_by_model
+from tokbench.report.figure_sentences import highest_by_model, value_range
 from tokbench.report.figures import dots
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.accuracy_marks import (
     accuracy_marks,
-    differs,
+    any_significant,
     rank_marks,
     verdicts_by_size,
     verdicts_by_task,
@@ -33,7 +33,7 @@ from tokbench.report.sections.straddling import (
     texts,
     with_coverings,
 )
-from tokbench.report.wording import join_some, listed, pluralise, slug, without_rank
+from tokbench.report.wording import join_all, join_some, pluralise, slug, unranked_note
 from tokbench.statistics.accuracies.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.statistics.accuracies.seeds import over_seeds, with_seeds
 from tokbench.statistics.significance.eligibility import ONE_TRAINING, may_rank
@@ -77,13 +77,13 @@ def downstream(content: ReportContent) -> Section:
         sentences = ["tokens that straddle the end of a context"] * bool(across) + [
             "cost of a single segmentation"
         ] * bool(single)
-        title = listed(sentences + ["texts of the suites"] * bool(whole))
+        title = join_all(sentences + ["texts of the suites"] * bool(whole))
         exhibits += [Heading("straddling", title[0].upper() + title[1:]), *across, *single, *whole]
     none = content.part("boundaries") is not None and not straddles(content)
     return Section("downstream", "Downstream tasks", [NO_STRADDLING] * none, exhibits=exhibits, missing=missing)
 
 
-def ranked(ranks: pl.DataFrame) -> list[str]:
+def ranked_variants(ranks: pl.DataFrame) -> list[str]:
     """Return the ranked variants of one model and suite, the best first, ties by name.
 
     Args:
@@ -92,7 +92,7 @@ def ranked(ranks: pl.DataFrame) -> list[str]:
     return ranks.drop_nulls("rank").sort("rank", "variant")["variant"].to_list()
 
 
-def placed(ranks: pl.DataFrame) -> list[str]:
+def placed_variants(ranks: pl.DataFrame) -> list[str]:
     """Return the ranked variants, then those with an average and no rank (undersized vocabularies).
 
     Args:
@@ -100,7 +100,7 @@ def placed(ranks: pl.DataFrame) -> list[str]:
     """
     others = ranks.filter(pl.col("rank").is_null(), pl.col("average").is_not_null())
     by_average = others.sort("average", "variant", descending=[True, False])
-    return ranked(ranks) + by_average["variant"].to_list()
+    return ranked_variants(ranks) + by_average["variant"].to_list()
 
 
 def averages(by_size: pl.DataFrame) -> dict[tuple[str, int], float]:
@@ -152,9 +152,9 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         PrintedColumn("above", RANKS["above_random"].heading, "percent"), PrintedColumn("n", "n", "count"),
     ]  # fmt: skip
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    tested = verdicts_by_size(content, model, suite) if ranked(ranks) else {}
+    tested = verdicts_by_size(content, model, suite) if ranked_variants(ranks) else {}
     marks, notes = rank_marks(frame, tested)
-    unranked, fewer = content.unranked(
+    unranked, fewer = content.unranked_cells(
         {(row, str(size)): (cells["variant"], size) for row, cells in enumerate(rows) for size in sizes}
     )
     unranked |= {(row, "average") for row, cells in enumerate(rows) if cells["rank"] is None}
@@ -166,39 +166,40 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     }
     origin = source_of(RANKS, model=model, suite=suite)
     source = replace(origin, tables=[*origin.tables, path_of(RANKS_BY_SIZE)])
-    across = content.across_pretokenizers(ranked=bool(ranked(ranks)))
+    across = content.pretokenizer_notes(ranked=bool(ranked_variants(ranks)))
     table = Table(
         slug("ranks", model, suite),
         RANKS.prints[0].caption.format(model=model, suite=suite),
         frame, columns, reasons, marks=marks, notes=[*notes, *fewer, *across], source=source, unranked=unranked,
     )  # fmt: skip
     table = with_coverings(content, table, model=model, suite=suite)
-    values, order = averages(by_size), placed(ranks) or content.reading
+    values, order = averages(by_size), placed_variants(ranks) or content.reading_order
     if len(values) < LEAST_DRAWN:
         why = next(iter(ranks["reason"].drop_nulls()), "")
-        return [table if ranked(ranks) else replace(table, folded=True, finding=why)]
-    numbered = bool(ranked(ranks)) and differs(tested)
+        return [table if ranked_variants(ranks) else replace(table, folded=True, finding=why)]
+    numbered = bool(ranked_variants(ranks)) and any_significant(tested)
     smaller = [
         variant
-        for variant in placed(ranks)
-        if variant not in ranked(ranks) and not content.fewer.isdisjoint({(variant, size) for size in sizes})
+        for variant in placed_variants(ranks)
+        if variant not in ranked_variants(ranks)
+        and not content.undersized.isdisjoint({(variant, size) for size in sizes})
     ]
     once = f" {ONE_TRAINING.capitalize()}." * (ONE_TRAINING in ranks["reason"].to_list())
     what = f"Average accuracy of {model} on {suite} in percent"
-    says = between(what, content.labelled_sizes(content.full_sized(values)), 1) + once
-    shown = set(content.drawn(order))
+    says = value_range(what, content.by_label_and_size(content.full_size_values(values)), 1) + once
+    shown = set(content.drawn_variants(order))
     values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()
     draw = partial(
-        dots.draw, content.labelled_sizes(values), [*map(content.label, order)],
-        content.labelled(styles(content.variants, content.highlight)), "average accuracy (%)",
+        dots.draw, content.by_label_and_size(values), [*map(content.label, order)],
+        content.by_label(styles(content.variants, content.highlight)), "average accuracy (%)",
         numbered=numbered, unnumbered=[*map(content.label, smaller)],
         baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
     )  # fmt: skip
     by = "by rank and vocabulary size" if numbered else "by vocabulary size"
     caption = f"Average accuracy of {model} over the tasks of {suite}, {by}.{once}"
     caption += " No ranks, because no difference is significant." * (not numbered and not once)
-    caption += content.left_out(order, ranked=True) + without_rank(smaller) + content.in_brackets
+    caption += content.omission_note(order, ranked=True) + unranked_note(smaller) + content.bracket_note
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
 
 
@@ -213,18 +214,20 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
         .agg(pl.when(pl.col("average").count() == len(shared)).then(pl.col("average").mean()).alias("average"))
         .drop_nulls("average")
     )
-    smaller = sorted(set(means["variant"]) & {variant for variant, size in content.fewer if size in shared})
+    smaller = sorted(set(means["variant"]) & {variant for variant, size in content.undersized if size in shared})
     means = means.filter(~pl.col("variant").is_in(smaller))
     # Variants need two models or more for a line.
     values = {(row["model"], row["variant"]): 100 * row["average"] for row in means.iter_rows(named=True)}
     trained = Counter(variant for _, variant in values)
     if len(models) < 2 or max(trained.values(), default=0) < 2:
         return []
-    order = [variant for variant in content.reading if trained[variant] > 1]
+    order = [variant for variant in content.reading_order if trained[variant] > 1]
     # Finding and figure.
     once = by_size.filter(pl.col("size").is_in(list(shared)), reason=ONE_TRAINING)["model"].unique().to_list()
-    says = first_by_model({key: value for key, value in values.items() if trained[key[1]] > 1}, set(models) - set(once))
-    shown = set(content.drawn(order))
+    says = highest_by_model(
+        {key: value for key, value in values.items() if trained[key[1]] > 1}, set(models) - set(once)
+    )
+    shown = set(content.drawn_variants(order))
     values = {key: value for key, value in values.items() if key[1] in shown}
     draw = partial(
         dots.draw_by_model,
@@ -235,7 +238,7 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
         "average accuracy (%)",
     )
     at = " and ".join(f"{size:,}" for size in sorted(shared))
-    caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.left_out(order)
+    caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.omission_note(order)
     caption += f" Left out (fewer tokens than others of a size): {join_some(smaller)}." * bool(smaller)
     name, source = slug("accuracy-by-model", suite), source_of(RANKS_BY_SIZE)
     return [Drawing(name, caption, draw, source, says=says)]
@@ -252,7 +255,7 @@ def _with_means(content: ReportContent, accuracy: pl.DataFrame) -> pl.DataFrame:
 def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.DataFrame) -> Table:
     tasks = part["task"].unique().sort().to_list()
     scores = {(row["variant"], row["task"]): row for row in part.iter_rows(named=True)}
-    variants = [variant for (variant,) in content.in_order({(variant,) for variant, _ in scores})]
+    variants = [variant for (variant,) in content.sort_rows({(variant,) for variant, _ in scores})]
     guesses = {row["task"]: row["random_baseline"] for row in part.iter_rows(named=True)}
     rows: list[dict[str, object]] = [{"variant": RANDOM, **{task: guesses[task] for task in tasks}}]
     reasons = {(0, task): "the task has no random baseline" for task in tasks}
@@ -275,7 +278,7 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     tested = {} if best is None else verdicts_by_task(content, model, suite, size)
     marks, notes = accuracy_marks(rows[1:], tested)
     notes = [*notes, *[f"{ONE_TRAINING.capitalize()}."] * (best is None)]
-    unranked, fewer = content.unranked(
+    unranked, fewer = content.unranked_cells(
         {(row, name): (variant, size) for row, variant in enumerate(variants, 1) for name in ["average", *tasks]}
     )
     sentence = pluralise(len(tasks), "task")
@@ -288,7 +291,7 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
         reasons,
         reference_rows=frozenset([0]),
         marks={(index + 1, name): mark for (index, name), mark in marks.items()},
-        notes=[*notes, *fewer, *content.across_pretokenizers(ranked=best is not None)],
+        notes=[*notes, *fewer, *content.pretokenizer_notes(ranked=best is not None)],
         unranked=unranked,
         source=source_of(ACCURACY, model=model, suite=suite, size=size),
     )

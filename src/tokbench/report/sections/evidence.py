@@ -10,7 +10,7 @@ from tokbench.report.answer import summary
 from tokbench.report.claims import Claim, best_claims, unranked_claims
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, NumberSource, Section
-from tokbench.report.figure_sentences import between, by_verdict
+from tokbench.report.figure_sentences import value_range, verdict_counts
 from tokbench.report.figures import differences, dots, scatter
 from tokbench.report.figures.differences import BY_TEST
 from tokbench.report.figures.style import styles
@@ -47,7 +47,7 @@ def evidence(content: ReportContent) -> Section:
     return Section("evidence", "The evidence in figures", exhibits=exhibits)
 
 
-def _of(claimed: list[Claim], measure: str) -> Claim | None:
+def _claim_of(claimed: list[Claim], measure: str) -> Claim | None:
     return next((claim for claim in claimed if claim.measure == measure), None)
 
 
@@ -55,14 +55,14 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) 
     """Return figures of tokens against vocabulary size, one for each corpus with three sizes or more."""
     drawings = []
     # A figure for each corpus with enough sizes.
-    claim = _of(claimed, TOKENS)
+    claim = _claim_of(claimed, TOKENS)
     known = frame.filter(measure=TOKENS).drop_nulls("value")
     for corpus in content.corpora_of(known):
         part = known.filter(corpus=corpus)
         ranked = part.filter(pl.col("verdict") != UNRANKED)
         sizes = part["size"].unique().sort().to_list()
-        order = [variant for (variant,) in content.in_order(set(part.select("variant").rows()))]
-        shown = set(content.drawn(order))
+        order = [variant for (variant,) in content.sort_rows(set(part.select("variant").rows()))]
+        shown = set(content.drawn_variants(order))
         values = {
             (f"{size:,}", content.label(variant)): value / 1000
             for variant, size, value in part.select("variant", "size", "value").rows()
@@ -72,21 +72,21 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) 
             continue
         names = [f"{size:,}" for size in sizes]
         looks, labels = (
-            content.labelled(styles([*content.variants, *order], content.highlight)),
+            content.by_label(styles([*content.variants, *order], content.highlight)),
             [*map(content.label, order)],
         )
         draw = partial(dots.draw_by_model, values, names, labels, looks, "tokens, thousands")
         caption = (
             f"Tokens of the evaluation split of {corpus} by vocabulary size; fewer are better."
-            f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
-            f"{content.in_brackets}"
+            f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.omission_note(order)}"
+            f"{content.bracket_note}"
         )
         # The claim is the finding on its own corpus.
-        says = between(f"Tokens of {corpus}", content.labelled_sizes(_values(ranked) or _values(part)), 0)
+        says = value_range(f"Tokens of {corpus}", content.by_label_and_size(_values(ranked) or _values(part)), 0)
         if claim is not None and claim.corpus == corpus:
             says = claim_text(claim)
         name = slug("tokens-by-size", corpus)
-        drawings.append(Drawing(name, caption, draw, _source(TOKENS), content.drawn(order), says))
+        drawings.append(Drawing(name, caption, draw, _source(TOKENS), content.drawn_variants(order), says))
     return drawings
 
 
@@ -97,7 +97,7 @@ def _forests(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) 
     """
     drawings = []
     for claim in claimed:
-        part = _compared(frame, claim)
+        part = _rows_of_claim(frame, claim)
         sizes = part.drop_nulls("behind_low")["size"].unique().to_list()
         if claim.size not in sizes:
             continue
@@ -142,7 +142,7 @@ def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int)
         higher_is_better=words.highest,
     )  # fmt: skip
     source = _source(claim.measure, model=claim.model, suite=claim.suite)
-    says = claim_text(claim) if size == claim.size else by_verdict(best, others["verdict"].to_list())
+    says = claim_text(claim) if size == claim.size else verdict_counts(best, others["verdict"].to_list())
     return Drawing(name, caption, draw, source, [row.name for row in kept], says, size)
 
 
@@ -152,7 +152,7 @@ def _source(*measures: str, **at: str) -> NumberSource:
     return NumberSource([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[measure] for measure in measures)), known)
 
 
-def _compared(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
+def _rows_of_claim(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
     """Return rows of the scoreboard for the claim's measure and pre-tokenizer, at all sizes with a best tokenizer."""
     filled = frame.with_columns(pl.col("corpus", "model", "suite").fill_null(""))
     same = {"measure": claim.measure, "corpus": claim.corpus, "model": claim.model, "suite": claim.suite}
@@ -164,7 +164,7 @@ def _compared(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
 def _bits_against_tokens(content: ReportContent, frame: pl.DataFrame, claimed: list[Claim]) -> list[Drawing]:
     """Return the figure of bits per byte against tokens."""
     trained = next((single for single in unranked_claims(content) if single.measure == BITS), None)
-    claim = _of(claimed, BITS) or trained or _of(claimed, NGRAM)
+    claim = _claim_of(claimed, BITS) or trained or _claim_of(claimed, NGRAM)
     if claim is None:
         return []
     tokens = _values(frame.filter(measure=TOKENS, corpus=claim.corpus))
@@ -174,10 +174,10 @@ def _bits_against_tokens(content: ReportContent, frame: pl.DataFrame, claimed: l
     if len(points) < 3:
         return []
     order = list(dict.fromkeys(variant for variant, _ in sorted(points, key=lambda key: (points[key][1], key))))
-    shown = set(content.drawn(order))
-    drawn = content.labelled_sizes({key: point for key, point in points.items() if key[0] in shown})
+    shown = set(content.drawn_variants(order))
+    drawn = content.by_label_and_size({key: point for key, point in points.items() if key[0] in shown})
     looks, labels = (
-        content.labelled(styles([*content.variants, *order], content.highlight)),
+        content.by_label(styles([*content.variants, *order], content.highlight)),
         [*map(content.label, order)],
     )
     of = f"of {claim.model}" if claim.measure == BITS else "of token n-gram models"
@@ -188,15 +188,17 @@ def _bits_against_tokens(content: ReportContent, frame: pl.DataFrame, claimed: l
     caption = (
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; the lower left "
         f"is best{LARGER * (len({size for _, size in points}) > 1)}; n = {pluralise(len(points), 'tokenizer')}."
-        f"{content.left_out(order, ranked=True)}"
-        f"{content.in_brackets}"
+        f"{content.omission_note(order, ranked=True)}"
+        f"{content.bracket_note}"
     )
     ranked = _values(bits.filter(pl.col("verdict") != UNRANKED).drop_nulls("best"))
-    known = content.labelled_sizes({key: points[key] for key in ranked.keys() & points.keys()})
+    known = content.by_label_and_size({key: points[key] for key in ranked.keys() & points.keys()})
     here = {variant: point for (variant, size), point in known.items() if size == claim.size}
     says = _fewest_of_both(here, claim) if claim.kind == "best" else claim_text(claim)
     source = _source(TOKENS, claim.measure, model=claim.model, suite=claim.suite)
-    return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, source, content.drawn(order), says)]
+    return [
+        Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, source, content.drawn_variants(order), says)
+    ]
 
 
 def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str:
@@ -244,14 +246,14 @@ def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: in
     ratios = {
         (variant, language): ratio for variant, language, ratio in least.select("variant", "language", "ratio").rows()
     }
-    order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in ratios})]
-    shown = content.drawn(order)
+    order = [variant for (variant,) in content.sort_rows({(variant,) for variant, _ in ratios})]
+    shown = content.drawn_variants(order)
     values = {(content.label(key[0]), key[1]): value for key, value in ratios.items() if key[0] in set(shown)}
     languages = sorted({language for _, language in values})
     worst = max(ratios, key=lambda key: (ratios[key], key))
     caption = (
         f"Tokens of each language of {corpus} at a vocabulary of {size:,}, relative to the fewest of any tokenizer for "
-        f"the language; 1 is the fewest.{content.left_out(order)}{content.in_brackets}"
+        f"the language; 1 is the fewest.{content.omission_note(order)}{content.bracket_note}"
         + f" Left out, because they are not ranked: {join_some(unranked)}."
         * bool(unranked)
     )
@@ -259,7 +261,7 @@ def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: in
     says = f"The widest gap is in {worst[1]}, where {needs}."
     label = "tokens / fewest of the language"
     looks, labels = (
-        content.labelled(styles([*content.variants, *order], content.highlight)),
+        content.by_label(styles([*content.variants, *order], content.highlight)),
         [*map(content.label, order)],
     )
     draw = partial(dots.draw_by_language, values, languages, labels, looks, label)

@@ -13,7 +13,7 @@ from tokbench.published.translations import PUBLISHED_TRANSLATIONS
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Cutting, NumberSource, PrintedColumn, Section, ShownToken, Table
 from tokbench.report.sections.rows import rows, split, split_all
-from tokbench.report.wording import join_some, listed, pluralise, words
+from tokbench.report.wording import join_all, join_some, pluralise, words
 from tokbench.statistics.comparisons.scoreboard_rows import ALL_RESOURCES
 from tokbench.tabulation.documents import LEAKAGE
 from tokbench.tabulation.external_tokenizers import IMPORTED
@@ -43,20 +43,20 @@ def experiment(content: ReportContent) -> Section:
     sized = [frame for frame in (intrinsic, accuracy) if frame is not None]
     sizes = sorted({size for frame in sized for size in frame["size"].unique()})
     if sizes:
-        facts.append(f"{pluralise(len(sizes), 'vocabulary size')}: {listed([f'{size:,}' for size in sizes])}.")
+        facts.append(f"{pluralise(len(sizes), 'vocabulary size')}: {join_all([f'{size:,}' for size in sizes])}.")
     if intrinsic is not None:
         named = [name for name in content.corpora_of(intrinsic) if name != ALL_RESOURCES]
         corpora, gold = ([name for name in named if (name in content.resources) == of] for of in (False, True))
         if corpora:
-            facts.append(f"{pluralise(len(corpora), 'evaluation corpus', 'evaluation corpora')}: {listed(corpora)}.")
+            facts.append(f"{pluralise(len(corpora), 'evaluation corpus', 'evaluation corpora')}: {join_all(corpora)}.")
         if gold:
-            facts.append(f"{pluralise(len(gold), 'resource')} of gold data: {listed(gold)}.")
+            facts.append(f"{pluralise(len(gold), 'resource')} of gold data: {join_all(gold)}.")
     if accuracy is not None:
         models = accuracy["model"].unique(maintain_order=True).to_list()
-        facts.append(f"{pluralise(len(models), 'language-model recipe')}: {listed(models)}.")
+        facts.append(f"{pluralise(len(models), 'language-model recipe')}: {join_all(models)}.")
         for (suite,), part in accuracy.sort("suite").group_by("suite", maintain_order=True):
             tasks = part["task"].unique().sort().to_list()
-            facts.append(f"Suite {suite}, {pluralise(len(tasks), 'task')}: {listed(tasks)}.")
+            facts.append(f"Suite {suite}, {pluralise(len(tasks), 'task')}: {join_all(tasks)}.")
     for corpus, lines in content.findings.items():
         facts += [f"Corpus {corpus}: {line}." for line in lines]
     return Section("experiment", "The experiment", facts, exhibits=[*split(content, LEAKAGE)])
@@ -72,7 +72,7 @@ def tokenizers(content: ReportContent) -> Section:
     keys = dict.fromkeys([*(key for key in _FIRST if key in keys), *keys])
     rows = [
         {"variant": variant, **{key: _setting(recipe.get(key)) for key in keys}}
-        for variant in content.reading
+        for variant in content.reading_order
         for recipe in [content.recipes[variant]]
     ]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(["variant", *keys], pl.String))
@@ -96,7 +96,7 @@ def _setting(value: object) -> str | None:
         name = value.get("method", value.get("type"))
         return sentence if name is None else f"{name} ({sentence})" if sentence else str(name)
     if isinstance(value, list | tuple):
-        return listed([str(_setting(inner)) for inner in value])
+        return join_all([str(_setting(inner)) for inner in value])
     return None if value is None else str(value)
 
 
@@ -146,7 +146,7 @@ def _leaves(tree: Mapping[str, object], above: str = "") -> list[dict[str, str]]
 def _written(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:,}"
-    return listed([str(inner) for inner in value]) if isinstance(value, list | tuple) else str(value)
+    return join_all([str(inner) for inner in value]) if isinstance(value, list | tuple) else str(value)
 
 
 def published(content: ReportContent) -> Section:

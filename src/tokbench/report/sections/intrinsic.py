@@ -11,15 +11,15 @@ import polars as pl
 from tokbench.metric import direction, requires_equal_n
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import UNEXPLAINED, Drawing, Exhibit, Heading, NumberSource, PrintedColumn, Section, Table
-from tokbench.report.figure_sentences import between
+from tokbench.report.figure_sentences import value_range
 from tokbench.report.figures import dots
 from tokbench.report.figures.style import styles
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.balancing import balancing
 from tokbench.report.sections.distributions import distributions
-from tokbench.report.sections.rows import EMBEDDINGS, RESOURCE, TEXT, measured_in, path_of, split
+from tokbench.report.sections.rows import EMBEDDINGS, RESOURCE, TEXT, files_of_metric, path_of, split
 from tokbench.report.sections.subjects import Measure, by_subject
-from tokbench.report.wording import defined, join_some, listed, pluralise, slug, words
+from tokbench.report.wording import definition_lines, join_all, join_some, pluralise, slug, words
 from tokbench.statistics.comparisons.families import GAP
 from tokbench.statistics.inputs import IN_PARTS
 from tokbench.statistics.undersized import NOMINAL
@@ -87,11 +87,11 @@ def intrinsic(content: ReportContent) -> Section:
         exhibits += _tables(content, overall, corpus, texts, several, missing)
         if part["language"].n_unique() > 1:
             exhibits += _tables(content, part, corpus, f"{about}, by language", several, missing, by_language=True)
-    exhibits += [*_bounds(content, set(corpora)), *ngram_bits.measured(content)]
-    return Section("intrinsic", "All other measures", exhibits=list(_led(exhibits)), missing=missing)
+    exhibits += [*_bounds(content, set(corpora)), *ngram_bits.ngram_exhibits(content)]
+    return Section("intrinsic", "All other measures", exhibits=list(_without_empty_headings(exhibits)), missing=missing)
 
 
-def _led(exhibits: list[Exhibit]) -> Iterator[Exhibit]:
+def _without_empty_headings(exhibits: list[Exhibit]) -> Iterator[Exhibit]:
     """Yield exhibits without the headings that have no exhibit."""
     for exhibit, following in zip(exhibits, [*exhibits[1:], None], strict=True):
         if not isinstance(exhibit, Heading) or (following is not None and not isinstance(following, Heading)):
@@ -218,7 +218,7 @@ def _table(
     heads += [PrintedColumn("size", kind="count"), *[PrintedColumn("language")] * by_language]
     shown = part.filter(pl.col("metric").is_in({metric for (metric, _), _ in measures}))
     values = {row[:-3]: row[-3:] for row in shown.select("metric", "definition", *keys, "value", "n", "reason").rows()}
-    tokenizers = _grouped(content, content.in_order(set(shown.select(keys).rows())))
+    tokenizers = _grouped(content, content.sort_rows(set(shown.select(keys).rows())))
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
     data[OWN] = [
         content.pretokenizer(tokenizer[0]) if content.several_pretokenizers else "" for tokenizer in tokenizers
@@ -242,20 +242,22 @@ def _table(
                 lacking = THE_BASELINE if itself else "not measured for this tokenizer"
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else lacking
         over = [(group, row[1]) for group, row in zip(data[GROUP], rows, strict=True) if row and row[0] is not None]
-        notes.append((header, f"{plainly(definition)}{_over([n for _, n in over])}."))
+        notes.append((header, f"{plain_definition(definition)}{_shared_n([n for _, n in over])}."))
         alike = not requires_equal_n(metric, definition) or len(set(over)) == len({group for group, _ in over})
         best = None if by_language or not alike else direction(metric)
         unlike += [header] * (not by_language and not alike and direction(metric) is not None)
         kind: Kind = "percent" if metric == GAP else "real"
         columns.append(
-            PrintedColumn(column, header, kind, best=best, files=measured_in(metric), about=plainly(definition))
+            PrintedColumn(
+                column, header, kind, best=best, files=files_of_metric(metric), about=plain_definition(definition)
+            )
         )
     caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=_measured_on(measures, texts))
     if any(column.best for column in columns):
         each = "size and pre-tokenizer" if content.several_pretokenizers else "size"
         caption += f" Bold: the best at each {each}, in columns with a better end."
     frame = pl.DataFrame(data, infer_schema_length=None)
-    unranked, fewer = content.unranked(
+    unranked, fewer = content.unranked_cells(
         {
             (row, column.name): tokenizer[:2]
             for row, tokenizer in enumerate(tokenizers)
@@ -265,11 +267,11 @@ def _table(
     )
     return Table(
         name, caption, frame, [*heads, *columns], reasons, unranked=unranked, best_within="" if by_language else GROUP,
-        definitions=defined(notes),
+        definitions=definition_lines(notes),
         notes=[
-            *[f"No best, because the denominator depends on the tokenizer: {listed(unlike)}."] * bool(unlike),
+            *[f"No best, because the denominator depends on the tokenizer: {join_all(unlike)}."] * bool(unlike),
             *fewer,
-            *[f"No tokenizer has a value of {listed(headers)}: {reason}." for reason, headers in empty.items()],
+            *[f"No tokenizer has a value of {join_all(headers)}: {reason}." for reason, headers in empty.items()],
             *([] if by_language else _incomplete(tokenizers, measures, values)),
         ],
         source=_source(content, corpus, measures), folded=True,
@@ -288,10 +290,10 @@ def _incomplete(
             value, _, reason = values.get((*measure, *tokenizer), (None, None, None))
             for note in reason.split("; ") if value is not None and reason else ():
                 named.setdefault(note, {})[str(tokenizer[0])] = None
-    return [f"{listed(list(variants))}: {note}." for note, variants in named.items()]
+    return [f"{join_all(list(variants))}: {note}." for note, variants in named.items()]
 
 
-def plainly(definition: str) -> str:
+def plain_definition(definition: str) -> str:
     """Return a definition for readers, with an explanation of the nominal vocabulary size."""
     return definition.replace(NOMINAL, f"{NOMINAL}, i.e. the requested number of tokens")
 
@@ -300,30 +302,30 @@ def _measured_on(measures: list[tuple[Measure, str]], texts: str) -> str:
     """Return the measured objects of a table, in words: the text, vocabularies, or embeddings of models."""
     kinds = {_kind(*measure) for measure, _ in measures}
     phrases = {TEXT: texts, EMBEDDINGS: "the input embeddings of language models", VOCABULARY: "the vocabularies"}
-    return listed([where for kind, where in phrases.items() if kind in kinds])
+    return join_all([where for kind, where in phrases.items() if kind in kinds])
 
 
 def _kind(metric: str, definition: str) -> str:
     """Return the file of a measure: of a text, of embeddings, or of a vocabulary."""
-    if measured_in(metric) == (EMBEDDINGS,):
+    if files_of_metric(metric) == (EMBEDDINGS,):
         return EMBEDDINGS
     return VOCABULARY if metric in OF_VOCABULARY or OF_TOKENS.search(definition) else TEXT
 
 
-def _over(counts: list[int]) -> str:
+def _shared_n(counts: list[int]) -> str:
     """Return ``; over 7`` if n is the same for all values and greater than 1; empty otherwise."""
     return f"; over {min(counts):,}" if counts and min(counts) == max(counts) > 1 else ""
 
 
 def _source(content: ReportContent, corpus: str, measures: Sequence[tuple[Measure, str]] = ()) -> NumberSource:
-    if {measured_in(metric) for (metric, _), _ in measures} == {(EMBEDDINGS,)}:
+    if {files_of_metric(metric) for (metric, _), _ in measures} == {(EMBEDDINGS,)}:
         return NumberSource([path_of(INTRINSIC)], [EMBEDDINGS])
     if corpus in content.resources:
         return NumberSource([path_of(INTRINSIC)], [RESOURCE], {"corpus": corpus})
     return NumberSource([path_of(INTRINSIC)], [RESOURCE if corpus == ALL else TEXT])
 
 
-def measured(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, int], float]]:
+def first_definition(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, int], float]]:
     """Return the first definition of a metric and its values by (variant, size); empty if it was not measured.
 
     Args:
@@ -356,38 +358,38 @@ def _of_each_pretokenizer(
 def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts: str) -> list[Drawing]:
     drawings = []
     for metric in DRAWN:
-        definition, values = measured(overall, metric)
+        definition, values = first_definition(overall, metric)
         if values:
-            order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
-            smaller = sorted(values.keys() & content.fewer)
+            order = [variant for (variant,) in content.sort_rows({(variant,) for variant, _ in values})]
+            smaller = sorted(values.keys() & content.undersized)
             own = requires_equal_n(metric, definition)
             label, title, factor = (f"{ABOVE} (%)", f"Tokens {ABOVE} (gap, %)", 100) if metric == GAP else (
                 words(metric), words(metric).capitalize(), 1
             )  # fmt: skip
             values = {key: factor * value for key, value in values.items()}
             digits = 1 if metric == GAP else None
-            what, alike = f"{title} on {corpus}", content.full_sized(values)
+            what, alike = f"{title} on {corpus}", content.full_size_values(values)
             if own and content.several_pretokenizers:
                 groups = _of_each_pretokenizer(content, alike)
                 says = " ".join(
-                    between(f"{what}, pre-tokenizer {name},", group, digits) for name, group in groups.items()
+                    value_range(f"{what}, pre-tokenizer {name},", group, digits) for name, group in groups.items()
                 )
             else:
-                says = between(what, content.labelled_sizes(alike), digits)
-            shown = set(content.drawn(order))
-            values = content.labelled_sizes({key: value for key, value in values.items() if key[0] in shown})
-            rows = _grouped(content, [(variant,) for variant in content.reading])
-            looks = content.labelled(styles(content.variants, content.highlight))
+                says = value_range(what, content.by_label_and_size(alike), digits)
+            shown = set(content.drawn_variants(order))
+            values = content.by_label_and_size({key: value for key, value in values.items() if key[0] in shown})
+            rows = _grouped(content, [(variant,) for variant in content.reading_order])
+            looks = content.by_label(styles(content.variants, content.highlight))
             labels = [content.label(variant) for (variant,) in rows]
             draw = partial(dots.draw, values, labels, looks, label)
-            caption = f"{title} on {texts}, by variant and vocabulary size: {plainly(definition)}."
+            caption = f"{title} on {texts}, by variant and vocabulary size: {plain_definition(definition)}."
             if smaller:
                 named = join_some([f"{variant} at {size:,}" for variant, size in smaller])
                 caption += f" Not ranked (fewer tokens than others of their size): {named}."
             if own:
                 caption += UNLIKE
                 says += UNLIKE
-            caption += content.left_out(order) + content.in_brackets
+            caption += content.omission_note(order) + content.bracket_note
             source = _source(content, corpus)
-            drawings.append(Drawing(slug(metric, corpus), caption, draw, source, content.drawn(order), says))
+            drawings.append(Drawing(slug(metric, corpus), caption, draw, source, content.drawn_variants(order), says))
     return drawings

@@ -9,12 +9,12 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import UNEXPLAINED, Drawing, Exhibit, PrintedColumn, Section, Table
 from tokbench.report.external_tokenizers import ExternalTokenizers
-from tokbench.report.figure_sentences import between
+from tokbench.report.figure_sentences import value_range
 from tokbench.report.figures import curves, dots, norms
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
 from tokbench.report.sections.scales import over_scale
-from tokbench.report.wording import listed, pluralise, slug
+from tokbench.report.wording import join_all, pluralise, slug
 from tokbench.statistics.significance.eligibility import ONE_TRAINING
 from tokbench.tabulation.embeddings import EMBEDDING_NORMS
 from tokbench.tabulation.training import BITS_PER_BYTE, CONVERGENCE, CURVES, TRAINED_ON
@@ -40,8 +40,8 @@ def convergences(content: ReportContent) -> list[Table | Drawing]:
 
 
 def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFrame) -> Drawing | None:
-    order = [variant for (variant,) in content.in_order(part.select("variant").unique().rows())]
-    part = part.filter(pl.col("variant").is_in(content.drawn(order))).with_columns(pl.col("accuracy") * 100)
+    order = [variant for (variant,) in content.sort_rows(part.select("variant").unique().rows())]
+    part = part.filter(pl.col("variant").is_in(content.drawn_variants(order))).with_columns(pl.col("accuracy") * 100)
     measures = {
         title: {
             (str(variant), int(str(size))): list(rows.select("tokens", measure).iter_rows())
@@ -53,10 +53,10 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
     if not measures:
         return None
     draw = partial(curves.draw_convergence, measures, content.variants, styles(content.variants, content.highlight))
-    caption = CONVERGENCE.prints[0].caption.format(model=model, suite=suite) + content.left_out(order)
+    caption = CONVERGENCE.prints[0].caption.format(model=model, suite=suite) + content.omission_note(order)
     title, lines = next(iter(measures.items()))
-    last = content.full_sized({key: line[-1][1] for key, line in lines.items()})
-    says = between(f"{title.capitalize()} at the last checkpoint", last) + f" {ONE_TRAINING.capitalize()}."
+    last = content.full_size_values({key: line[-1][1] for key, line in lines.items()})
+    says = value_range(f"{title.capitalize()} at the last checkpoint", last) + f" {ONE_TRAINING.capitalize()}."
     source = source_of(CONVERGENCE, model=model, suite=suite)
     return Drawing(slug("convergence", model, suite), caption, draw, source, says=says)
 
@@ -131,15 +131,17 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Draw
         return []
     # The finding is the range of the last losses.
     last = {key: loss[-1] for key, (_, loss) in losses.items()}
-    says = between(f"Training loss of {model} in bits per byte after its last batch", content.full_sized(last))
+    says = value_range(
+        f"Training loss of {model} in bits per byte after its last batch", content.full_size_values(last)
+    )
     says += " This is one noisy batch of training text; bits per byte of held-out text compare tokenizers better."
     # Figure, caption and source.
     order = [name for name in _of(content, part) if any(variant == name for variant, _ in losses)]
-    shown = content.drawn(order)
+    shown = content.drawn_variants(order)
     losses = {key: curve for key, curve in losses.items() if key[0] in shown}
     draw = partial(curves.draw, losses, content.variants, styles(content.variants, content.highlight))
     smoothed = any(len(loss) >= 2 * curves.PARTS for _, loss in losses.values())
-    caption = CURVES.prints[0].caption.format(model=model) + SMOOTHED * smoothed + content.left_out(order)
+    caption = CURVES.prints[0].caption.format(model=model) + SMOOTHED * smoothed + content.omission_note(order)
     own = source_of(CURVES, model=model)
     source = replace(own, tables=[*own.tables, path_of(TRAINED_ON)])
     return [Drawing(slug("curves", model), caption, draw, source, says=says)]
@@ -151,25 +153,25 @@ def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) ->
         (str(variant), size): float(rows.filter(probability_high=0.0)["tokens"].sum())
         for (variant,), rows in part.group_by("variant", maintain_order=True)
     }
-    part = part.filter(pl.col("variant").is_in(content.drawn(order)))
+    part = part.filter(pl.col("variant").is_in(content.drawn_variants(order)))
     cells = {str(variant): rows for (variant,), rows in part.group_by("variant", maintain_order=True)}
-    caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size) + content.left_out(order)
+    caption = EMBEDDING_NORMS.prints[0].caption.format(model=model, size=size) + content.omission_note(order)
     source = source_of(EMBEDDING_NORMS, model=model, size=size)
-    says = between("Tokens that never occur in the pretraining text", content.full_sized(unseen), 0)
+    says = value_range("Tokens that never occur in the pretraining text", content.full_size_values(unseen), 0)
     draw = partial(norms.draw, cells, content.variants)
     return Drawing(slug("embedding-norms", model, size), caption, draw, source, says=says, folded=True)
 
 
 def _of(content: ReportContent, part: pl.DataFrame) -> list[str]:
     """Return the variants of a part, in the order of reading."""
-    return [variant for (variant,) in content.in_order(part.select("variant").unique().rows())]
+    return [variant for (variant,) in content.sort_rows(part.select("variant").unique().rows())]
 
 
 def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame) -> list[Table | Drawing]:
     # The table: a column for each size, and one for equal contexts if they were measured.
     sizes = part["size"].unique().sort().to_list()
     scores = {(row["variant"], row["size"]): row for row in part.iter_rows(named=True)}
-    variants = [variant for (variant,) in content.in_order({(variant,) for variant, _ in scores})]
+    variants = [variant for (variant,) in content.sort_rows({(variant,) for variant, _ in scores})]
     cells = {size: [scores.get((variant, size), {}) for variant in variants] for size in sizes}
     kinds = {"value": ("", ""), "equal_context": (" equal context", ", equal context")}
     taken = [kind for kind in kinds if kind == "value" or part[kind].count()]
@@ -197,8 +199,8 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     at = [
         ((row, name), (variant, size)) for (size, _), name in names_of.items() for row, variant in enumerate(variants)
     ]
-    unranked, notes = content.unranked(dict(at))
-    notes += [*content.across_pretokenizers(ranked=False), f"{ONE_TRAINING.capitalize()}."]
+    unranked, notes = content.unranked_cells(dict(at))
+    notes += [*content.pretokenizer_notes(ranked=False), f"{ONE_TRAINING.capitalize()}."]
     table = Table(
         slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source, notes=notes, unranked=unranked
     )
@@ -208,20 +210,22 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     if len(values) < LEAST_DRAWN:
         return [replace(table, folded=True)]
     lowest: dict[str, float] = {}
-    for (variant, _), value in content.full_sized(values).items():
+    for (variant, _), value in content.full_size_values(values).items():
         lowest[variant] = min(value, lowest.get(variant, value))
     order = sorted(
         (variant for variant in variants if variant not in lossy), key=lambda variant: lowest.get(variant, 1e9)
     )
-    shown = set(content.drawn(order))
+    shown = set(content.drawn_variants(order))
     drawn = {key: value for key, value in values.items() if key[0] in shown}
-    labels, looks = [*map(content.label, order)], content.labelled(styles(content.variants, content.highlight))
-    draw = partial(dots.draw, content.labelled_sizes(drawn), labels, looks, "bits per byte")
+    labels, looks = [*map(content.label, order)], content.by_label(styles(content.variants, content.highlight))
+    draw = partial(dots.draw, content.by_label_and_size(drawn), labels, looks, "bits per byte")
     caption = f"Bits per byte of {', '.join(names)} on the evaluation split, by variant and vocabulary size."
-    caption += content.left_out(order, ranked=True) + content.in_brackets
+    caption += content.omission_note(order, ranked=True) + content.bracket_note
     if gone := [variant for variant in variants if variant in lossy]:
-        caption += f" Left out, because they lose text: {listed(gone)}."
+        caption += f" Left out, because they lose text: {join_all(gone)}."
     # The finding is the range of values.
-    says = between(f"Bits per byte of {', '.join(names)}", content.labelled_sizes(content.full_sized(values)))
+    says = value_range(
+        f"Bits per byte of {', '.join(names)}", content.by_label_and_size(content.full_size_values(values))
+    )
     says += f" {ONE_TRAINING.capitalize()}."
     return [Drawing(table.name, caption, draw, source, says=says), table]

@@ -8,12 +8,12 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, PrintedColumn, Table
 from tokbench.report.external_tokenizers import ExternalTokenizers
-from tokbench.report.figure_sentences import between, within_reach
+from tokbench.report.figure_sentences import lowest_rank, value_range
 from tokbench.report.figures import curves, differences
 from tokbench.report.figures.style import styles
-from tokbench.report.sections.comparisons import SAID, forest, spread
+from tokbench.report.sections.comparisons import SAID, forest, rank_range
 from tokbench.report.sections.rows import rows, source_of, split, with_unequal_sizes_note
-from tokbench.report.wording import pluralise, slug, without_rank
+from tokbench.report.wording import pluralise, slug, unranked_note
 from tokbench.statistics.comparisons.languages import NGRAM_LANGUAGES
 from tokbench.statistics.comparisons.ngram_bits import NGRAM_RANKS, NGRAM_VERDICTS
 from tokbench.statistics.significance.eligibility import FEWER
@@ -21,7 +21,7 @@ from tokbench.tabulation.columns import CANNOT
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
 
 
-def measured(content: ReportContent) -> list[Table | Drawing]:
+def ngram_exhibits(content: ReportContent) -> list[Table | Drawing]:
     """Return, for each corpus, a figure, a table for each budget, and a table by language; empty without results.
 
     Args:
@@ -39,12 +39,12 @@ def measured(content: ReportContent) -> list[Table | Drawing]:
             exhibits.append(_table(content, str(corpus), budget, whole.filter(training_bytes=budget)))
         if languages.height:
             at = {"corpus": corpus, **_last(languages)}
-            chosen = content.read(languages.filter(**at).sort("language", "size", "value"))
+            chosen = content.sort_variants(languages.filter(**at).sort("language", "size", "value"))
             exhibits.append(rows(NGRAM_BITS, chosen, 1, **at))
     return exhibits
 
 
-def tested(content: ReportContent) -> list[Table | Drawing]:
+def ngram_tests(content: ReportContent) -> list[Table | Drawing]:
     """Return, for each corpus and size, ranks and comparisons for the highest order and the largest budget.
 
     Args:
@@ -61,7 +61,7 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
         if here.height:
             place = dict(here.select("variant", "average_rank").iter_rows())
             order = sorted(place, key=lambda variant: (place[variant], variant))
-            drawn = {variant: place[variant] for variant in content.drawn(order)}
+            drawn = {variant: place[variant] for variant in content.drawn_variants(order)}
             draw = partial(
                 differences.draw_critical_difference,
                 drawn,
@@ -69,11 +69,11 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
                 styles([*content.variants, *place], content.highlight),
                 of=len(place),
             )
-            caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.left_out(order, ranked=True)
-            caption += without_rank(part.filter(reason=FEWER, **at)["variant"].to_list())
+            caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.omission_note(order, ranked=True)
+            caption += unranked_note(part.filter(reason=FEWER, **at)["variant"].to_list())
             name = slug("ngram-ranks", *at.values())
-            says = within_reach(place, here["critical_difference"][0])
-            if spread(place) > here["critical_difference"][0]:
+            says = lowest_rank(place, here["critical_difference"][0])
+            if rank_range(place) > here["critical_difference"][0]:
                 exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn), says))
         # Differences from the baseline, and the tables of pairs and languages.
         exhibits += _forest(content, at)
@@ -104,8 +104,8 @@ def _last(part: pl.DataFrame) -> dict[str, int]:
 
 
 def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing:
-    order = [variant for (variant,) in content.in_order(part.select("variant").unique().rows())]
-    shown = set(content.drawn(order))
+    order = [variant for (variant,) in content.sort_rows(part.select("variant").unique().rows())]
+    shown = set(content.drawn_variants(order))
     values: dict[curves.Panel, dict[str, dict[int, float]]] = {}
     for row in part.filter(pl.col("variant").is_in(shown)).iter_rows(named=True):
         panel = values.setdefault((row["training_bytes"], row["size"]), {})
@@ -124,15 +124,15 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
         if variant not in lossy
     }
     what = f"Bits per byte of {corpus} with the models of the highest order and the most training text"
-    says = between(what, content.full_sized(bits)) if bits else ""
-    caption += content.left_out(order)
-    return Drawing(slug("ngram-bits", corpus), caption, draw, source, content.drawn(order), says)
+    says = value_range(what, content.full_size_values(bits)) if bits else ""
+    caption += content.omission_note(order)
+    return Drawing(slug("ngram-bits", corpus), caption, draw, source, content.drawn_variants(order), says)
 
 
 def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame) -> Table:
     # Values of tokenizers that restore all text, one column for each order.
     scores = {(row["variant"], row["size"], row["order"]): row for row in part.iter_rows(named=True)}
-    tokenizers = content.in_order({(variant, size) for variant, size, _ in scores})
+    tokenizers = content.sort_rows({(variant, size) for variant, size, _ in scores})
     whole = {key: row["value"] for key, row in scores.items() if not row["bytes_lost"]}
     orders = part["order"].unique().sort().to_list()
     data = {"variant": [variant for variant, _ in tokenizers], "size": [size for _, size in tokenizers]} | {
@@ -149,7 +149,7 @@ def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame)
     }
     # Caption and vocabularies that are not ranked.
     documents = pluralise(part["documents"][0], "document")
-    unranked, notes = content.unranked(
+    unranked, notes = content.unranked_cells(
         {(row, column.name): tokenizer for row, tokenizer in enumerate(tokenizers) for column in columns if column.best}
     )
     return Table(

@@ -24,10 +24,10 @@ def with_excluded_count(content: ReportContent, table: Table) -> Table:
         table: table whose caption ends with :data:`tokbench.statistics.accuracies.correlation.SMALLER`.
     """
     measured = content.frames.get("intrinsic")
-    if measured is None or not content.smaller:
+    if measured is None or not content.smaller_than_requested:
         return table
     by_size = measured.filter(pl.col("definition").str.contains(NOMINAL, literal=True)).drop_nulls("value")
-    gone = set(by_size.select("variant", "size").iter_rows()) & content.smaller
+    gone = set(by_size.select("variant", "size").iter_rows()) & content.smaller_than_requested
     if not gone:
         return table
     out = f"{pluralise(len(gone), 'tokenizer')} {'is' if len(gone) == 1 else 'are'} left out"
@@ -38,7 +38,7 @@ def with_excluded_count(content: ReportContent, table: Table) -> Table:
     return replace(table, caption=table.caption.replace(SMALLER, sentence))
 
 
-def unequal(content: ReportContent, variants: Iterable[str], size: int) -> str:
+def unequal_sizes_note(content: ReportContent, variants: Iterable[str], size: int) -> str:
     """Return a note on pairs with undersized vocabularies; empty if there are none.
 
     Args:
@@ -46,7 +46,7 @@ def unequal(content: ReportContent, variants: Iterable[str], size: int) -> str:
         variants: variants of the pairs.
         size: requested vocabulary size.
     """
-    names = [name for name in sorted(set(variants)) if (name, size) in content.fewer]
+    names = [name for name in sorted(set(variants)) if (name, size) in content.undersized]
     if not names:
         return ""
     return f"Pairs with {join_some(names)} are not of equal size: fewer tokens than others of this size."
@@ -54,7 +54,7 @@ def unequal(content: ReportContent, variants: Iterable[str], size: int) -> str:
 
 def with_unequal_sizes_note(content: ReportContent, table: Table, size: int) -> Table:
     """Return a table of pairs, columns ``a`` and ``b``, with a note on pairs of unequal size."""
-    note = unequal(content, [*table.frame["a"], *table.frame["b"]], size)
+    note = unequal_sizes_note(content, [*table.frame["a"], *table.frame["b"]], size)
     return replace(table, notes=[*table.notes, note]) if note else table
 
 
@@ -96,7 +96,7 @@ def path_of(table: TidyTable) -> str:
     return f"{table.folder}/{table.name}.csv"
 
 
-def measured_in(metric: str) -> tuple[str, ...]:
+def files_of_metric(metric: str) -> tuple[str, ...]:
     """Return the files of an intrinsic metric that needs more than one tokenizer and one text; empty for others."""
     if metric.startswith(_EMBEDDED):
         return (EMBEDDINGS,)
@@ -142,7 +142,7 @@ def rows(table: TidyTable, frame: pl.DataFrame, which: int = 0, **at: object) ->
 def in_order(content: ReportContent, table: TidyTable, frame: pl.DataFrame, which: int = 0, **at: object) -> Table:
     """Return a table as :func:`rows` does, with variants, the first column shown, in the order of reading."""
     chosen = frame.select([column.name for column in table.prints[which].columns(table)])
-    ordered = [dict(zip(chosen.columns, row, strict=True)) for row in content.in_order(chosen.rows())]
+    ordered = [dict(zip(chosen.columns, row, strict=True)) for row in content.sort_rows(chosen.rows())]
     return rows(table, pl.DataFrame(ordered, chosen.schema), which, **at)
 
 
@@ -157,7 +157,7 @@ def split(content: ReportContent, table: TidyTable, which: int = 0, **at: object
     """
     frame = content.part(table.name)
     part = None if frame is None else frame.filter(**at) if at else frame
-    return [] if part is None or part.is_empty() else [rows(table, content.read(part), which, **at)]
+    return [] if part is None or part.is_empty() else [rows(table, content.sort_variants(part), which, **at)]
 
 
 def split_all(content: ReportContent, table: TidyTable, which: int = 0) -> list[Table]:
@@ -169,7 +169,7 @@ def split_all(content: ReportContent, table: TidyTable, which: int = 0) -> list[
     return [part for at in keys for part in split(content, table, which, **at)]
 
 
-def remaining(content: ReportContent, section: str) -> list[Table]:
+def remaining_tables(content: ReportContent, section: str) -> list[Table]:
     """Return the tables that are declared for a section and that its module does not arrange."""
     made: list[Table] = []
     for table in content.declared:

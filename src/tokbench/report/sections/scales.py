@@ -11,7 +11,7 @@ from tokbench.report.exhibits import Drawing, Exhibit, Heading, NumberSource, Ta
 from tokbench.report.figures import scales, scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.rows import path_of, rows, split
-from tokbench.report.wording import printed, slug
+from tokbench.report.wording import format_value, slug
 from tokbench.statistics.scale.inference_cost import (
     COST_AT_EQUAL_BITS,
     EQUAL_ARITHMETIC,
@@ -97,7 +97,9 @@ def _drawing(content: ReportContent, fits: pl.DataFrame, at: dict[str, Any]) -> 
     here = costs.filter(pl.col("model").is_in(models), corpus=at["corpus"], suite=at["suite"], size=at["size"])
     place = {model: index for index, model in enumerate(models)}
     here = here.sort(pl.col("model").replace_strict(place, default=len(place), return_dtype=pl.Int64))
-    shown = content.drawn([variant for (variant,) in content.in_order(fits.select("variant").unique().rows())])
+    shown = content.drawn_variants(
+        [variant for (variant,) in content.sort_rows(fits.select("variant").unique().rows())]
+    )
     # A panel for each quantity, with a fitted law for each variant.
     panels: dict[str, dict[str, scales.Law]] = {}
     for column, label in DRAWN[at["varies"]].items():
@@ -114,13 +116,13 @@ def _drawing(content: ReportContent, fits: pl.DataFrame, at: dict[str, Any]) -> 
     # The figure, relative to the law of the baseline.
     baseline = next((variant for variant in [*content.baselines, *shown] if variant in shown), shown[0])
     labels = [*map(content.label, shown)]
-    look = content.labelled(styles([*content.variants, *shown], content.highlight))
+    look = content.by_label(styles([*content.variants, *shown], content.highlight))
     draw = partial(scales.draw, panels, labels, look, content.label(baseline))
     caption = (
         f"Bits per byte over the {at['varies']} of {at['models']} on {at['suite']}, at a vocabulary of "
         f"{at['size']:,}, with the fitted power law of each tokenizer. Below: the same relative to the law of "
-        f"{baseline} at the same quantity, in the range of its models; lower is better.{content.left_out(shown)}"
-        f"{content.in_brackets}"
+        f"{baseline} at the same quantity, in the range of its models; lower is better.{content.omission_note(shown)}"
+        f"{content.bracket_note}"
     )
     # Finding and source.
     says = f"Exponents over {_exponents(fits, fits['axis'][0])}"
@@ -133,7 +135,7 @@ def _exponents(fits: pl.DataFrame, axis: str) -> str:
     part = fits.filter(axis=axis).sort("exponent", descending=True)
     exponents = []
     for row in part.iter_rows(named=True):
-        exponent, low, high = (printed(row[name], "real", 3) for name in ("exponent", "low", "high"))
+        exponent, low, high = (format_value(row[name], "real", 3) for name in ("exponent", "low", "high"))
         exponents.append(f"{row['variant']} {exponent}" + f" ({low} to {high})" * (row["low"] is not None))
     return f"{axis.replace('_', ' ')}: {', '.join(exponents)}."
 
@@ -162,9 +164,9 @@ def _scatter(content: ReportContent, part: pl.DataFrame, at: dict[str, Any], ord
         for variant, size, length, bits in part.select("variant", "size", "bytes_per_token", "bits_per_byte").rows()
     }
     names = list(dict.fromkeys(variant for variant, _ in sorted(points, key=lambda key: (points[key][1], key))))
-    shown = content.drawn(names)
-    kept = content.labelled_sizes({key: point for key, point in points.items() if key[0] in shown})
-    look = content.labelled(styles([*content.variants, *names], content.highlight))
+    shown = content.drawn_variants(names)
+    kept = content.by_label_and_size({key: point for key, point in points.items() if key[0] in shown})
+    look = content.by_label(styles([*content.variants, *names], content.highlight))
     tau = None if order is None else (order["tau"], order["tokenizers"])
     ends = None if order is None or order["low"] is None else (order["low"], order["high"])
     draw = partial(
@@ -175,12 +177,16 @@ def _scatter(content: ReportContent, part: pl.DataFrame, at: dict[str, Any], ord
     caption = (
         f"Bits per byte against bytes per token on {at['suite']}, models {how} {at['petaflop']:.4g} PFLOP "
         f"({at['models']}). τ is Kendall's tau with a 95 % interval over seeds and documents, for these tokenizers; n "
-        f"is their number.{content.left_out(names, ranked=True)}{content.in_brackets}"
+        f"is their number.{content.omission_note(names, ranked=True)}{content.bracket_note}"
     )
     says = "Kendall's tau was not computed."
     if order is not None:
-        says = f"Kendall's tau {printed(order['tau'], 'real', 2)}"
-        says += f", 95 % interval {printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}." if ends else "."
+        says = f"Kendall's tau {format_value(order['tau'], 'real', 2)}"
+        says += (
+            f", 95 % interval {format_value(ends[0], 'real', 2)} to {format_value(ends[1], 'real', 2)}."
+            if ends
+            else "."
+        )
     source = NumberSource([path_of(EQUAL_ARITHMETIC), path_of(EQUAL_ARITHMETIC_ORDER)])
     name = slug("bits-at-equal-arithmetic", at["corpus"], at["suite"], _largest(at), f"{at['petaflop']:.4g}")
     return Drawing(name, caption, draw, source, shown, says)

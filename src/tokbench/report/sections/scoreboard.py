@@ -14,7 +14,7 @@ from tokbench.report.measure_words import words_of
 from tokbench.report.sections.accuracy_marks import BELOW, UNSURE
 from tokbench.report.sections.rows import RESOURCE, TEXT, path_of
 from tokbench.report.sentences import DIFFERENCE, SELECTED, difference_texts
-from tokbench.report.wording import UNKNOWN_PRETOKENIZER, defined, listed
+from tokbench.report.wording import UNKNOWN_PRETOKENIZER, definition_lines, join_all
 from tokbench.statistics.comparisons.families import (
     ACCURACY,
     ALIGNMENT,
@@ -189,8 +189,8 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         best=first,
         marks={place: mark for place, mark in marks.items() if mark},
         small_print={place: text for place, key, cell in valued if (text := _difference(key, cell, by_key[key]))},
-        remarks={**_of_other_groups(rows, values, of), **_reasons(valued, by_key)},
-        definitions=defined([(column.header, f"{column.about}.") for column in columns[len(heads) :]]),
+        remarks={**_pretokenizer_remarks(rows, values, of), **_reasons(valued, by_key)},
+        definitions=definition_lines([(column.header, f"{column.about}.") for column in columns[len(heads) :]]),
         key=_key(corpora, groups),
         bars=_bars(valued, rows),
         groups=["corpus", "size", "pretokenization"],
@@ -221,7 +221,7 @@ def _difference(key: Key, cell: Cell, column: Sequence[Cell]) -> str:
     return "" if cell["difference"] is None else "; ".join(filter(None, difference_texts(key.measure, cell, column)))
 
 
-def _of_other_groups(
+def _pretokenizer_remarks(
     rows: Sequence[tuple[str, int, str]], values: Sequence[Sequence[Cell | None]], of: Mapping[str, str | None]
 ) -> dict[Place, str]:
     """Return remarks on rows whose baseline has another pre-tokenizer."""
@@ -295,7 +295,7 @@ def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]], groups: 
         about += f"; {in_full(max(filter(None, why), default=UNEXPLAINED))}"
     if key.measure == SPEED and (timed := [cell["timed"] for cell in cells if cell["timed"]]):
         sizes, rounds = ({f"{getattr(speed, name):,}" for speed in timed} for name in ("bytes", "rounds"))
-        about += f"; text of {listed(sorted(sizes))} bytes, {listed(sorted(rounds))} rounds"
+        about += f"; text of {join_all(sorted(sizes))} bytes, {join_all(sorted(rounds))} rounds"
     decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
     return PrintedColumn(
@@ -309,16 +309,18 @@ def _caption(
     content: ReportContent, corpora: list[str], pretokenizers: Sequence[str | None], cells: Sequence[Cell]
 ) -> str:
     split = "split" if len(corpora) == 1 else "splits"
-    on = f" on the evaluation {split} of {listed(corpora)}" if corpora else ""
+    on = f" on the evaluation {split} of {join_all(corpora)}" if corpora else ""
     sentence = f"The scoreboard: every tokenizer{on}."
     if len(pretokenizers) > 1:
         sentence += " Rows are grouped by pre-tokenizer."
     elif pretokenizers[0] is not None:
         sentence += f" All have the pre-tokenizer {pretokenizers[0]}."
     named = {cell["baseline"] for cell in cells} - {None}
-    baselines = sorted(named, key=lambda name: content.reading.index(name) if name in content.reading else 0)
+    baselines = sorted(
+        named, key=lambda name: content.reading_order.index(name) if name in content.reading_order else 0
+    )
     if baselines:
-        which = f"baseline {baselines[0]}" if len(baselines) == 1 else f"baseline of its corpus ({listed(baselines)})"
+        which = f"baseline {baselines[0]}" if len(baselines) == 1 else f"baseline of its corpus ({join_all(baselines)})"
         sentence += f" Small numbers: the difference from the {which}, with its 95 % interval."
     same = "size on one corpus" if len(corpora) > 1 else "size"
     return f"{sentence} Compare only tokenizers of the same {same}."
@@ -329,7 +331,7 @@ def _key(corpora: list[str], groups: bool) -> list[tuple[str, str]]:
     several = len(corpora) > 1
     of = ["size", *["corpus"] * several, *["pre-tokenizer"] * groups]
     return [
-        (FIRST, f"and bold: best value of its {listed(of)}, if two or more are ranked"),
+        (FIRST, f"and bold: best value of its {join_all(of)}, if two or more are ranked"),
         (SIGNS[BETTER], "significantly better than the baseline"),
         (SIGNS[NO_DIFFERENCE], "no significant difference from the baseline"),
         (SIGNS[WORSE], "significantly worse than the baseline"),

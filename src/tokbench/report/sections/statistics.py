@@ -14,14 +14,14 @@ from tokbench.report.sections import comparisons as model_bits
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.answer_measures import answer_measures, perturbed_answers
 from tokbench.report.sections.comparisons import comparisons as compared
-from tokbench.report.sections.comparisons import power_statement, untested
-from tokbench.report.sections.downstream import averages, placed, ranked
+from tokbench.report.sections.comparisons import power_statement, untested_reason
+from tokbench.report.sections.downstream import averages, placed_variants, ranked_variants
 from tokbench.report.sections.intrinsic import (
     DRAWN,
     Measure,
     corpus_rows,
     corpus_values,
-    measured,
+    first_definition,
     own_denominators,
 )
 from tokbench.report.sections.rows import (
@@ -35,7 +35,7 @@ from tokbench.report.sections.rows import (
     with_excluded_count,
 )
 from tokbench.report.sections.token_effects import causal_effects
-from tokbench.report.wording import listed, pluralise, printed, slug, words
+from tokbench.report.wording import format_value, join_all, pluralise, slug, words
 from tokbench.statistics.accuracies.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
 from tokbench.statistics.accuracies.intervals import INTERVALS
 from tokbench.statistics.accuracies.ranks import RANKS_BY_SIZE
@@ -75,7 +75,7 @@ def statistics(content: ReportContent) -> Section:
     paragraphs = [_seeds_in_words(content)] if content.part("accuracy") is not None else []
     intervals, seeds = split(content, INTERVALS), split(content, SEEDS)
     if intervals or seeds:
-        sentence = listed(["intervals"] * bool(intervals) + ["seeds"] * bool(seeds))
+        sentence = join_all(["intervals"] * bool(intervals) + ["seeds"] * bool(seeds))
         exhibits += [Heading("accuracy-intervals", f"Accuracy: {sentence}"), *intervals, *seeds]
     exhibits += [*answer_measures(content), *perturbed_answers(content)]
     # Parts that are missing.
@@ -83,11 +83,11 @@ def statistics(content: ReportContent) -> Section:
         if content.part(name) is None:
             missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
     # Bits per byte, robustness, segmentations and causal effects.
-    if bits := model_bits.compared(content):
+    if bits := model_bits.bits_exhibits(content):
         exhibits += [Heading("bits-of-models", "Bits per byte of language models, pair by pair"), *bits]
     elif content.part("bits_comparisons") is not None:
         missing.append(f"Bits per byte compared over seeds: {ONE_TRAINING.capitalize()}.")
-    if bits := ngram_bits.tested(content):
+    if bits := ngram_bits.ngram_tests(content):
         exhibits += [Heading("bits-of-ngrams", "Bits per byte of n-gram models, pair by pair"), *bits]
     if robust := [*split_all(content, ROBUSTNESS), *split_all(content, ROBUSTNESS_COMPARISONS)]:
         exhibits += [Heading("robustness", "Robustness of segmentations"), *robust]
@@ -125,7 +125,7 @@ def _as_papers_do(content: ReportContent) -> list[Exhibit]:
     exhibits: list[Exhibit] = []
     ranks = content.part("ranks")
     for model, suite in comparisons.select("model", "suite").unique(maintain_order=True).iter_rows():
-        order = [] if ranks is None else ranked(ranks.filter(model=model, suite=suite))
+        order = [] if ranks is None else ranked_variants(ranks.filter(model=model, suite=suite))
         tests = compared(content, model, suite, order)
         notes = [AS_PAPERS, *_power(content, model, suite)]
         tests = [
@@ -152,7 +152,7 @@ def _power(content: ReportContent, model: str, suite: str) -> list[str]:
     part = None if power is None else power.filter(model=model, suite=suite)
     if part is None or part.is_empty():
         return []
-    why = "" if pairs is None else untested(pairs.filter(model=model, suite=suite))
+    why = "" if pairs is None else untested_reason(pairs.filter(model=model, suite=suite))
     of = f"Accuracy of {model} on {suite}"
     return [f"{of} is {why}." if why else f"{of}: {power_statement(part)}"]
 
@@ -177,7 +177,7 @@ def _scatters(content: ReportContent) -> list[Drawing]:
         accuracies = averages(by_size.filter(model=model, suite=suite))
         for corpus in content.corpora_of(intrinsic):
             here = intrinsic.filter(corpus=corpus)
-            definition, values = measured(corpus_values(here)[0], metric)
+            definition, values = first_definition(corpus_values(here)[0], metric)
             points = {key: (values[key], accuracies[key]) for key in accuracies if key in values}
             if len(points) < LEAST_CORRELATED:
                 continue
@@ -188,8 +188,8 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 )
                 known = corpus_rows(same).filter(pl.col("r").is_not_null(), pl.col("n") == len(points))
                 correlation = (known["r"][0], known["n"][0]) if len(known) == 1 else None
-            order = placed(part) or content.reading
-            shown = set(content.drawn(order))
+            order = placed_variants(part) or content.reading_order
+            shown = set(content.drawn_variants(order))
             drawn = {key: point for key, point in points.items() if key[0] in shown}
             others = [point for key, point in points.items() if key[0] not in shown]
             ends = None if correlation is None else fisher_interval(*correlation)
@@ -203,7 +203,9 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 "correlation, n the number of tokenizers."
             )
             sentence = (
-                f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none, too few values"
+                f"{format_value(ends[0], 'real', 2)} to {format_value(ends[1], 'real', 2)}"
+                if ends
+                else "none, too few values"
             )
             if correlation is not None:
                 caption += (
@@ -214,7 +216,7 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 caption += f" Named: {named}, the best and the baseline; grey points are all others."
             says = f"{words(metric).capitalize()} and average accuracy of {model} on {suite}: "
             says += (
-                f"r = {printed(correlation[0], 'real', 2)} (95 % interval: {sentence}), n = {correlation[1]}."
+                f"r = {format_value(correlation[0], 'real', 2)} (95 % interval: {sentence}), n = {correlation[1]}."
                 if correlation
                 else "no correlation was computed."
             )
@@ -295,7 +297,7 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
     schema = dict.fromkeys(("corpus", "metric", "definition"), pl.String) | numbers
     return Table(
         "metric-correlations",
-        METRIC_CORRELATIONS.prints[0].caption.format(measures=listed([words(name) for name in beside])),
+        METRIC_CORRELATIONS.prints[0].caption.format(measures=join_all([words(name) for name in beside])),
         pl.DataFrame(shown, schema=schema),
         [
             *(PrintedColumn(name) for name in ("corpus", "metric", "definition")),

@@ -7,7 +7,7 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Table
 from tokbench.report.sections.rows import in_order
-from tokbench.report.wording import fitting_decimals, printed
+from tokbench.report.wording import fitting_decimals, format_value
 from tokbench.statistics.accuracies.seeds import SEVERAL
 from tokbench.tabulation.answers import BOUNDARIES, STRADDLING, TEXTS
 from tokbench.tabulation.straddling import COVERINGS, ONE_SEGMENTATION, SUMMED_BITS
@@ -56,7 +56,7 @@ def with_coverings(content: ReportContent, table: Table, **at: object) -> Table:
     largest = part["largest"].drop_nulls()
     sentence = "the possible error of their scores was not measured"
     if len(largest):
-        nats = printed(value := float(max(largest)), "real", fitting_decimals([value]))
+        nats = format_value(value := float(max(largest)), "real", fitting_decimals([value]))
         sentence = (
             f"their scores may be too high by up to {nats} nats, for token sequences of the context that the sum omits"
         )

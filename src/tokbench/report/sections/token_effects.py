@@ -9,7 +9,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, NumberSource
 from tokbench.report.figures import discontinuity
 from tokbench.report.sections.rows import path_of, rows, split_all
-from tokbench.report.wording import pluralise, printed, slug
+from tokbench.report.wording import format_value, pluralise, slug
 from tokbench.statistics.effects.token_effects import (
     CUTOFF,
     KEY,
@@ -34,7 +34,7 @@ def causal_effects(content: ReportContent) -> list[Exhibit]:
     for which, kind in enumerate((CUTOFF, PLACEBO)):
         part = effects.filter(kind=kind)
         for corpus in part["corpus"].unique(maintain_order=True):
-            here = content.read(part.filter(corpus=corpus))
+            here = content.sort_variants(part.filter(corpus=corpus))
             exhibits.append(rows(TOKEN_EFFECTS, here, which, corpus=corpus))
     return [*exhibits, *split_all(content, TOKEN_PLACEBOS)]
 
@@ -47,7 +47,7 @@ def _drawings(content: ReportContent, effects: pl.DataFrame) -> list[Drawing]:
         # Variants that other figures do not draw are left out here, too.
         main = part.filter(kind=CUTOFF, band="").rows(named=True)[0]
         here = None if bins is None else bins.filter(**at)
-        if here is None or here.is_empty() or at["variant"] not in content.drawn([str(at["variant"])]):
+        if here is None or here.is_empty() or at["variant"] not in content.drawn_variants([str(at["variant"])]):
             continue
         # Effects at the bandwidth of the main estimate, and the placebos.
         shown = part.filter(
@@ -88,17 +88,17 @@ def _finding(at: dict[str, Any], main: dict[str, Any], placebos: pl.DataFrame) -
     ends, over = (
         (("low", "high"), "tokens") if main["both_low"] is None else (("both_low", "both_high"), "tokens and seeds")
     )
-    effect, low, high = (printed(main[name], "real", 2) for name in ("effect", *ends))
-    ratio = printed(main["ratio"], "real", 2)
+    effect, low, high = (format_value(main[name], "real", 2) for name in ("effect", *ends))
+    ratio = format_value(main["ratio"], "real", 2)
     says = (
         f"Being in the vocabulary of {at['variant']} changes the log-probability of a token's characters by {effect} "
         f"bits (95 % interval over {over}: {low} to {high}), a ratio of probabilities of {ratio}."
     )
     if main["least"] is not None:
-        least, most = (printed(main[name], "real", 2) for name in ("least", "most"))
+        least, most = (format_value(main[name], "real", 2) for name in ("least", "most"))
         says += f" Half and twice the ranks give {least} to {most} bits."
     if main["untrained"] is not None:
-        untrained = printed(main["untrained"], "real", 2)
+        untrained = format_value(main["untrained"], "real", 2)
         says += f" With equal probabilities of all tokens, as before training, there are {untrained} bits."
     if placebos.height:
         out = placebos.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height

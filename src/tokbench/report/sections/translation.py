@@ -7,7 +7,7 @@ import polars as pl
 
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Section, Table
-from tokbench.report.figure_sentences import ends, shared
+from tokbench.report.figure_sentences import shared_tokens, variant_range
 from tokbench.report.figures import norms, venn
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.rows import drawn_sizes, rows, source_of, split, split_all
@@ -56,7 +56,7 @@ def _norms(content: ReportContent) -> list[Drawing]:
         draw = partial(norms.draw, cells, list(cells), text="training text")
         name = slug("translation-embedding-norms", *at.values())
         unseen = {variant: float(part.filter(probability_high=0.0)["tokens"].sum()) for variant, part in cells.items()}
-        says = ends(f"Tokens of {at['side']} that never occur in the training text", unseen, 0)
+        says = variant_range(f"Tokens of {at['side']} that never occur in the training text", unseen, 0)
         source = source_of(TRANSLATION_EMBEDDING_NORMS, **at)
         drawings.append(Drawing(name, caption, draw, source, says=says, folded=True))
     return drawings
@@ -81,14 +81,14 @@ def vocabularies(content: ReportContent) -> Section:
             at = {key: row[key] for key in VENN.prints[0].by}
             caption = VENN.prints[0].caption.format(**at)
             draw = partial(venn.draw, row, names, styles(content.variants, content.highlight))
-            name, says = slug("venn", *names, row["size"]), shared(row, names)
+            name, says = slug("venn", *names, row["size"]), shared_tokens(row, names)
             series = slug("venn", *names) if len(shown) > 1 else ""
             exhibits.append(Drawing(name, caption, draw, source_of(VENN), names, says, row["size"], series))
     overlaps = content.part("overlaps")
     if overlaps is None:
         missing.append(f"Overlaps: {content.why_missing('overlaps')}")
     else:
-        table = rows(OVERLAPS, content.read(overlaps.sort("size", maintain_order=True)))
+        table = rows(OVERLAPS, content.sort_variants(overlaps.sort("size", maintain_order=True)))
         counted = [f"Tokens {which} are counted." for which in overlaps["tokens"].unique().sort() if which != "all"]
         exhibits.append(replace(table, notes=[*table.notes, *counted]))
     return Section("vocabularies", "Vocabularies", exhibits=exhibits, missing=missing)
