@@ -20,8 +20,8 @@ from tokbench.report.html import drawings, sections, tables
 from tokbench.report.layout import layout
 from tokbench.report.loading import read_frames
 from tokbench.report.sections import statistics
-from tokbench.report.sections.intrinsic import corpus_values
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
+from tokbench.report.sections.intrinsic_values import corpus_values
 from tokbench.report.sections.straddling import NO_STRADDLING
 from tokbench.report.sections.subjects import by_subject
 from tokbench.report.sections.translation import vocabularies

@@ -16,14 +16,8 @@ from tokbench.report.sections.answer_measures import answer_measures, perturbed_
 from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.comparisons import power_statement, untested_reason
 from tokbench.report.sections.downstream import averages, placed_variants, ranked_variants
-from tokbench.report.sections.intrinsic import (
-    DRAWN,
-    Measure,
-    corpus_rows,
-    corpus_values,
-    first_definition,
-    own_denominators,
-)
+from tokbench.report.sections.intrinsic import DRAWN
+from tokbench.report.sections.intrinsic_values import corpus_rows, corpus_values, first_definition, own_denominators
 from tokbench.report.sections.rows import (
     LEAST_CORRELATED,
     column_of,
@@ -34,6 +28,7 @@ from tokbench.report.sections.rows import (
     split_all,
     with_excluded_count,
 )
+from tokbench.report.sections.subjects import Measure
 from tokbench.report.sections.token_effects import causal_effects
 from tokbench.report.wording import format_value, join_all, pluralise, slug, words
 from tokbench.statistics.accuracies.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
