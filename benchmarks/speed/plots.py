@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from benchmarks.speed.summary import Entry
 from benchmarks.speed.tasks import OURS
-from tokbench.report.figures.svg import compact, tight
+from tokbench.report.figures.svg import round_coordinates, shrink_file
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a", "#000000")
 """Okabe and Ito's palette."""
@@ -35,7 +35,7 @@ def write(figure: Figure, path: Path) -> None:
     """Write a figure as SVG without a date, and close it."""
     text = StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None}, bbox_inches="tight")
-    path.write_text(tight(compact(text.getvalue())), encoding="utf-8")
+    path.write_text(shrink_file(round_coordinates(text.getvalue())), encoding="utf-8")
     plt.close(figure)
 
 

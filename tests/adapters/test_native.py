@@ -28,7 +28,7 @@ from tokbench.errors import TokbenchError
 from tokbench.metric.words import words_of
 from tokbench.optimum.gap import gap_of
 from tokbench.pretokenization import pretokenization_of
-from tokbench.report.own_text import unsupported
+from tokbench.report.own_text import unsupported_reason
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.adapted import AdaptedTokenizer
 
@@ -289,7 +289,7 @@ def test_normalised_tokenizers_are_measured_on_texts() -> None:
     with pytest.raises(TokbenchError, match="normalises texts, so it is not exported; use the file that it was"):
         pretokens_to_compare(tokenizer)
     for kind in ("nfc", "phi"):
-        assert unsupported(both(kind)[0]) == "it normalises texts, or has added tokens"
+        assert unsupported_reason(both(kind)[0]) == "it normalises texts, or has added tokens"
 
 
 @pytest.mark.parametrize("kind", ["nfc", "phi", "llama", "mistral", "gemma"])

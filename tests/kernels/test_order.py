@@ -32,7 +32,7 @@ from tokbench.kernels.threads import over_ranges, parallel_map, parallel_sum
 from tokbench.reference import numbers as exact
 from tokbench.reference import numbers as twin
 from tokbench.report.figures.style import numbered
-from tokbench.report.figures.svg import bare, compact, tight
+from tokbench.report.figures.svg import round_coordinates, shrink_file, strip_metadata
 from tokbench.statistics.significance.distributions import binomial_tail, chi_squared_tail, correlation_tail
 
 NUMBERS = st.lists(st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, math.inf]), max_size=40)
@@ -262,7 +262,7 @@ def test_compact_figures_keep_to_a_hundredth_of_a_point() -> None:
         '<g transform="translate(391.25 339.7) scale(0.015625)"/>\n<use xlink:href="#m" x="7" y="-2.5"/>\n'
         '<use xlink:href="#a" x="63.48"/>\n<use transform="translate(1 2) scale(0.7)"/>\n</g>'
     )
-    assert compact(whole) == compact(short) == short
+    assert round_coordinates(whole) == round_coordinates(short) == short
 
 
 def test_bare_figures_have_all_that_is_drawn() -> None:
@@ -276,7 +276,7 @@ def test_bare_figures_have_all_that_is_drawn() -> None:
         '<svg>\n<defs>\n<style>*{}</style>\n</defs>\n<g transform="scale(2)">\n<use href="#m" x="7"/>\n</g>\n'
         '<g clip-path="url(#p)">\n<path id="m" d="M 1 2"/>\n</g>\n<clipPath id="p"/>\n</svg>'
     )
-    assert bare(whole) == bare(short) == short
+    assert strip_metadata(whole) == strip_metadata(short) == short
 
 
 def test_svg_ids_do_not_depend_on_coordinates() -> None:
@@ -297,10 +297,10 @@ def test_a_file_s_figure_has_short_names_and_each_style_once() -> None:
     text = io.StringIO()
     figure.savefig(text, format="svg")
     plt.close(figure)
-    whole = bare(compact(text.getvalue()))
-    short = tight(whole)
+    whole = strip_metadata(round_coordinates(text.getvalue()))
+    short = shrink_file(whole)
     assert len(short) < 0.9 * len(whole)
-    assert tight(short) == short
+    assert shrink_file(short) == short
 
     def drawn(svg: str) -> list[tuple[str, dict[str, str]]]:
         root = ElementTree.fromstring(svg)

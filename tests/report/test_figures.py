@@ -21,7 +21,7 @@ from tokbench.metric.pretoken_words import NO_BLANKS
 from tokbench.report.exhibits import Table
 from tokbench.report.figures import differences, dots, scatter
 from tokbench.report.figures.differences import cliques
-from tokbench.report.figures.dots import _spread, _within
+from tokbench.report.figures.dots import _shift_between, _spread
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, TooltipFigure, inline, save, styles, svg
 from tokbench.report.html import drawings, tables, write_figures
 from tokbench.report.sections.intrinsic import intrinsic
@@ -93,8 +93,8 @@ def test_matrices_of_any_size_keep_their_names_on_the_page(count: int) -> None:
 def test_labels_at_the_end_of_lines_are_moved_apart() -> None:
     assert _spread([1.0, 5.0], 1.0) == [1.0, 5.0]
     assert _spread([1.0, 1.0, 1.0], 1.0) == [0.0, 1.0, 2.0]
-    assert _within([-1.0, 0.0, 5.0], 1.0, 0.0, 5.0) == [0.0, 1.0, 5.0]
-    assert _within([2.0, 4.0, 6.0], 1.0, 0.0, 5.0) == [2.0, 4.0, 5.0]
+    assert _shift_between([-1.0, 0.0, 5.0], 1.0, 0.0, 5.0) == [0.0, 1.0, 5.0]
+    assert _shift_between([2.0, 4.0, 6.0], 1.0, 0.0, 5.0) == [2.0, 4.0, 5.0]
 
 
 def test_bars_join_variants_without_a_significant_difference() -> None:

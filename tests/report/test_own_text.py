@@ -28,7 +28,7 @@ from tokbench.examples.tables import CUTS, EXAMPLES
 from tokbench.pretokenization import pretokenization_of
 from tokbench.report.content import ReportContent
 from tokbench.report.html import render
-from tokbench.report.own_text import METHODS, OwnText, own_text, unsupported
+from tokbench.report.own_text import METHODS, OwnText, own_text, unsupported_reason
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -216,7 +216,7 @@ def test_every_segmentation_is_embedded() -> None:
     others = {"split_tree", "merge_tuples", "superwords", "merge_characters", "merge_scores"}
     assert set(segmentations) - others == METHODS
     odd = Tokenizer(Vocabulary(BYTES), "gpt2", "greedy")
-    assert unsupported(odd) == ""
+    assert unsupported_reason(odd) == ""
 
 
 TYPED = """

@@ -23,7 +23,7 @@ from tokbench.intrinsic.encoding_speed import ColdSpeed
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Table
 from tokbench.report.figures.style import SCREEN, svg
-from tokbench.report.figures.svg import lean, share_letters
+from tokbench.report.figures.svg import share_letters, shrink_for_page
 from tokbench.report.html import _shown_table, drawings, render, sections, tables
 from tokbench.report.sections.scoreboard import scoreboard
 from tokbench.statistics.accuracies.correlation import between_metrics, between_sizes, metric_with_accuracy
@@ -130,7 +130,7 @@ def test_a_page_has_no_node_of_a_figure_that_says_nothing(shown: tuple[str, str,
         '<svg><defs>\n<style type="text/css">*{stroke-linejoin: round}</style>\n</defs>\n<g id="f"><g id="l"/>'
         '<g class="told"><g><path d="M 0 0"/></g></g><g id="m"><use href="#m"/></g><g></g></g></svg>'
     )
-    assert lean(drawn) == (
+    assert shrink_for_page(drawn) == (
         '<svg><defs></defs><g class="told"><path d="M 0 0"/></g><g id="m"><use href="#m"/></g></svg>'
     )
     page = shown[0]
@@ -151,7 +151,9 @@ def test_letters_of_all_figures_are_defined_once() -> None:
         '<defs><path id="{0}-m" d="M 0 0"/></defs><use href="#{0}-m" x="1" y="2"/></svg>'
     )
     second = figure.format("f2").replace("M 1 2", "M 3 4")
-    letters, shared = share_letters([lean(one) for one in (figure.format("f1"), second, figure.format("f3"))])
+    letters, shared = share_letters(
+        [shrink_for_page(one) for one in (figure.format("f1"), second, figure.format("f3"))]
+    )
     assert re.findall(r'<path id="(c\d)" d="([^"]*)"', letters) == [("c0", "M 1 2"), ("c1", "M 3 4")]
     body = '<svg><use href="#c1"/><use href="#c1" x="63.62"/><use href="#c1" transform="translate(1 2) scale(0.7)"'
     assert shared[1].startswith(body)

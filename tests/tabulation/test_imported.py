@@ -464,7 +464,7 @@ def test_every_number_is_marked(content: ReportContent) -> None:
     captions = [one.caption for one in shown if isinstance(one, Drawing)]
     assert any("* External tokenizer" in caption and "† sage: external tokenizer" in caption for caption in captions)
     section = Section("intrinsic", "Intrinsic measures")
-    assert ExternalTokenizers(altered(whole(), imported=None)).noted(section) is section
+    assert ExternalTokenizers(altered(whole(), imported=None)).add_notes(section) is section
 
 
 def test_summary_names_lossy_tokenizers(content: ReportContent) -> None:

@@ -35,21 +35,21 @@ class ExternalTokenizers:
         """Variants that do not decode every document to its original text, or were not tested for that."""
         return frozenset(name for name, row in self._rows.items() if row["documents_changed"] != 0)
 
-    def noted(self, section: Section) -> Section:
+    def add_notes(self, section: Section) -> Section:
         """Return a section with marks and notes in its tables, and a sentence in the captions of its figures."""
         if not self._rows:
             return section
-        return replace(section, exhibits=[self._noted(exhibit) for exhibit in section.exhibits])
+        return replace(section, exhibits=[self._with_notes(exhibit) for exhibit in section.exhibits])
 
-    def _noted(self, exhibit: Exhibit) -> Exhibit:
+    def _with_notes(self, exhibit: Exhibit) -> Exhibit:
         if isinstance(exhibit, Table):
-            return self._marked(exhibit)
+            return self._with_marks(exhibit)
         if isinstance(exhibit, Drawing):
             shown = [variant for variant in exhibit.variants if variant in self._rows]
             return replace(exhibit, caption=" ".join([exhibit.caption, *self._sentences(shown)]))
         return exhibit
 
-    def _marked(self, table: Table) -> Table:
+    def _with_marks(self, table: Table) -> Table:
         names = [column.name for column in table.printed_columns if column.name in NAMES]
         external = {
             (index, name): str(variant)
@@ -80,12 +80,12 @@ class ExternalTokenizers:
             if name not in self.lossy:
                 ways.setdefault(self._rows[name]["works_through"], []).append(name)
         sentences = [
-            f"{AS_IT_IS} External tokenizer at its original size, {_way(way)}: {join_all(those)}."
+            f"{AS_IT_IS} External tokenizer at its original size, {_note_on_library(way)}: {join_all(those)}."
             for way, those in ways.items()
         ]
-        return sentences + [f"{LOSSY} {self._lost(name)}" for name in names if name in self.lossy]
+        return sentences + [f"{LOSSY} {self._loss_sentence(name)}" for name in names if name in self.lossy]
 
-    def _lost(self, name: str) -> str:
+    def _loss_sentence(self, name: str) -> str:
         row = self._rows[name]
         way = "run by Tokbench" if row["works_through"] == NATIVE else f"works through {row['works_through']}"
         through = f"{name}: external tokenizer at its original size, {way}"
@@ -100,7 +100,7 @@ class ExternalTokenizers:
         return f"{through} and loses text: {join_all(parts)}. {UNRANKED}"
 
 
-def _way(works_through: str) -> str:
+def _note_on_library(works_through: str) -> str:
     if works_through == NATIVE:
         return "run by Tokbench with the ids of its library; lossless"
     return f"works through {works_through}; lossless on the evaluation split"

@@ -128,8 +128,8 @@ def _shown_table(content: ReportContent, table: Table, number: int) -> _ShownTab
 
 def sections(content: ReportContent) -> list[Section]:
     """Return the sections that have content, in order of reading."""
-    noted = ExternalTokenizers(content).noted
-    made = [noted(_with_remaining_tables(content, make(content))) for make in _ORDER]
+    external = ExternalTokenizers(content)
+    made = [external.add_notes(_with_remaining_tables(content, make(content))) for make in _ORDER]
     return [
         section for section in made if section.paragraphs or section.exhibits or section.missing or section.verbatim
     ]

@@ -75,7 +75,7 @@ def own_text(tokenizers: Iterable[Tokenizer], most_bytes: int = MOST_BYTES) -> O
     left_out: list[str] = []
     for tokenizer in made:
         name = tokenizer.name if len(sizes) == 1 else f"{tokenizer.name} {tokenizer.nominal_size:,}"
-        if reason := unsupported(tokenizer):
+        if reason := unsupported_reason(tokenizer):
             left_out.append(f"{name} ({reason})")
         elif not page.add(name, tokenizer, most_bytes):
             left_out.append(f"{name} (its vocabulary does not fit into the {most_bytes / 1e6:g} MB of this box)")
@@ -87,7 +87,7 @@ def own_text(tokenizers: Iterable[Tokenizer], most_bytes: int = MOST_BYTES) -> O
     return OwnText(page.written(), " ".join([HOW.format(first=page.tokenizers[0]["name"]), *without]))
 
 
-def unsupported(tokenizer: Tokenizer) -> str:
+def unsupported_reason(tokenizer: Tokenizer) -> str:
     """Return the reason why the script does not support a tokenizer; empty if it does."""
     if type(tokenizer) is not Tokenizer:
         return "it works through another library"
@@ -188,10 +188,10 @@ def _vocabulary(tokenizer: Tokenizer) -> dict[str, Any]:
         data = {"continuation": "".join("01"[inside] for inside in vocabulary.continuation.tolist())}
     if vocabulary.ids is not None:
         data["ids"] = vocabulary.ids.tolist()
-    return {"tokens": SEPARATOR.join(map(_packed, tokens)), **data}
+    return {"tokens": SEPARATOR.join(map(_encode_token, tokens)), **data}
 
 
-def _packed(token: bytes) -> str:
+def _encode_token(token: bytes) -> str:
     return token.decode("latin-1").translate(_PACKED)
 
 

@@ -141,7 +141,7 @@ def to_latex(table: Table) -> str:
     text break into several lines; wide tables have smaller type.
     """
     shape = layout(table)
-    columns, headers, type_size = _measured(shape)
+    columns, headers, type_size = _column_layout(shape)
     rows = []
     for row in shape.rows:
         cells = [
@@ -174,7 +174,7 @@ def to_latex(table: Table) -> str:
     return "\n".join([*source, "% Packages: array, booktabs, longtable", *lines]) + "\n"
 
 
-def _measured(shape: PrintedTable) -> tuple[str, str, str]:
+def _column_layout(shape: PrintedTable) -> tuple[str, str, str]:
     """Return column types, headers, and the type size that fits a page."""
     kinds, headers, width = [], [], 0.0
     for place, (header, numeric) in enumerate(zip(shape.headers, shape.numeric, strict=True)):

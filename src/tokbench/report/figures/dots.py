@@ -210,7 +210,7 @@ def draw_by_model(
         low, high = axes.get_ylim()
         step = (high - low) * _LINE / (figure.get_figheight() - 0.6)
         ends = sorted((path[-1][1], variant) for variant, path in paths.items())
-        heights = _within(_spread([end for end, _ in ends], step), step, low, high)
+        heights = _shift_between(_spread([end for end, _ in ends], step), step, low, high)
         for height, (value, variant) in zip(heights, ends, strict=True):
             last = paths[variant][-1][0]
             colour = styles[variant].colour
@@ -245,7 +245,7 @@ def _spread(values: Sequence[float], step: float) -> list[float]:
     return [_bottom(group, step) + index * step for group in groups for index in range(len(group))]
 
 
-def _within(values: Sequence[float], step: float, low: float, high: float) -> list[float]:
+def _shift_between(values: Sequence[float], step: float, low: float, high: float) -> list[float]:
     """Return ascending values with distance ``step``, moved between ``low`` and ``high`` if there is room."""
     raised = [max(value, low + index * step) for index, value in enumerate(values)]
     last = len(values) - 1

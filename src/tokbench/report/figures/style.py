@@ -23,7 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from tokbench.io.atomic import atomic_file
-from tokbench.report.figures.svg import compact, lean, tight
+from tokbench.report.figures.svg import round_coordinates, shrink_file, shrink_for_page
 from tokbench.report.wording import MINUS
 
 _HASHED = re.compile(r'\bid="((C[0-9a-f]+_[0-9a-f]+_|[a-z]+)[0-9a-f]{10})"')
@@ -91,21 +91,21 @@ def with_tooltips(svg: str, tooltips: Sequence[Tooltip]) -> str:
             continue
         end = _end(svg, start)
         body = svg[start:end].partition(">")[2]
-        body = _by_points(body, tooltip.texts) if len(tooltip.texts) > 1 else _title(tooltip.texts[0]) + body
+        body = _add_titles(body, tooltip.texts) if len(tooltip.texts) > 1 else _title(tooltip.texts[0]) + body
         svg = f'{svg[:start]}<g class="told" data-group="{escape(tooltip.group, quote=True)}">{body}{svg[end:]}'
     return svg
 
 
-def _by_points(body: str, texts: Sequence[str]) -> str:
+def _add_titles(body: str, texts: Sequence[str]) -> str:
     """Add a title to each point: a use of a mark, or a path if marks differ in size."""
     parts = _DEFINED.split(body)
     shape = "use" if any("<use" in part for part in parts[::2]) else "path"
     titles = iter(texts)
 
-    def titled(match: re.Match[str]) -> str:
+    def add_title(match: re.Match[str]) -> str:
         return f"<{shape}{match[1]}>{_title(next(titles))}</{shape}>"
 
-    parts[::2] = [re.sub(rf"<{shape}\b([^>]*?)/>", titled, part) for part in parts[::2]]
+    parts[::2] = [re.sub(rf"<{shape}\b([^>]*?)/>", add_title, part) for part in parts[::2]]
     return "".join(parts)
 
 
@@ -270,12 +270,12 @@ def in_units(axis: Axis, largest: float) -> str:
     """
     for factor, word in ((1e9, "billions"), (1e6, "millions"), (1e3, "thousands")):
         if largest >= 2 * factor or (largest >= factor > 1e3):
-            axis.set_major_formatter(FuncFormatter(partial(_in, factor)))
+            axis.set_major_formatter(FuncFormatter(partial(_format_in_unit, factor)))
             return f", {word}"
     return ""
 
 
-def _in(factor: float, value: float, _place: int | None) -> str:
+def _format_in_unit(factor: float, value: float, _place: int | None) -> str:
     return f"{value / factor:,.4g}".replace("-", MINUS)
 
 
@@ -309,7 +309,7 @@ def svg(figure: Figure) -> str:
     text = StringIO()
     with house_style():
         figure.savefig(text, format="svg", metadata=_NO_METADATA)
-    return compact(numbered(text.getvalue()))
+    return round_coordinates(numbered(text.getvalue()))
 
 
 def save(figure: Figure, stem: Path | str, title: str = "", description: str = "") -> list[Path]:
@@ -323,7 +323,7 @@ def save(figure: Figure, stem: Path | str, title: str = "", description: str = "
     """
     vector, raster = Path(f"{stem}.svg"), Path(f"{stem}.png")
     with atomic_file(vector) as partial:
-        partial.write_text(_with_title(tight(svg(figure)), title, description), encoding="utf-8")
+        partial.write_text(_with_title(shrink_file(svg(figure)), title, description), encoding="utf-8")
     with atomic_file(raster) as partial, house_style():
         figure.savefig(partial, format="png", metadata={"Software": None})
     return [vector, raster]
@@ -361,7 +361,7 @@ def inline(figure: Figure, name: str, description: str) -> str:
     body = re.sub(r'(?:xlink:)?href="#', f'href="#{name}-', body)
     for colour, variable in ((INK, "ink"), (GREY, "faint"), (RULE, "rule"), (PAPER, "paper")):
         body = body.replace(colour, f"var(--{variable})")
-    body = lean(body)
+    body = shrink_for_page(body)
     assert box is not None
     wide = round(figure.get_figwidth() * _PIXELS)
     return f'<svg role="img" aria-label="{escape(description, quote=True)}" style="max-width:{wide}px" {box[0]}>{body}'

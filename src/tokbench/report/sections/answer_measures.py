@@ -67,18 +67,18 @@ def perturbed_answers(content: ReportContent) -> list[Exhibit]:
         return []
     exhibits: list[Exhibit] = []
     for (model, suite), every in measures.filter(task="").group_by("model", "suite", maintain_order=True):
-        part = _of_kinds(every)
+        part = _rows_of_kinds(every)
         title = f"Answers of {model} on {suite} to perturbed questions"
         exhibits.append(Heading(slug("perturbed-answers", str(model), str(suite)), title))
         exhibits.append(replace(_table(content, PERTURBED_MEASURES, part), finding=largest_change(part)))
         if compared is not None:
             rest = compared.filter(pl.col("seeds") > 1, task="", model=model, suite=suite)
             if rest.height:
-                exhibits.append(_table(content, PERTURBED_COMPARISONS, _of_kinds(rest)))
+                exhibits.append(_table(content, PERTURBED_COMPARISONS, _rows_of_kinds(rest)))
     return exhibits
 
 
-def _of_kinds(part: pl.DataFrame) -> pl.DataFrame:
+def _rows_of_kinds(part: pl.DataFrame) -> pl.DataFrame:
     """Return the rows without means over kinds, if there is only one kind."""
     several = part.filter(pl.col("kind") != "")["kind"].n_unique() > 1
     return part if several else part.filter(pl.col("kind") != "")

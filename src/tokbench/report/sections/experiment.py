@@ -138,12 +138,12 @@ def _leaves(tree: Mapping[str, object], above: str = "") -> list[dict[str, str]]
         if isinstance(value, Mapping):
             leaves += _leaves(value, f"{above}{key} › ")
         else:
-            text = "not known" if value is None else _written(value)
+            text = "not known" if value is None else _text_of_value(value)
             leaves.append({"what": f"{above}{words(key)}", "value": text})
     return leaves
 
 
-def _written(value: object) -> str:
+def _text_of_value(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:,}"
     return join_all([str(inner) for inner in value]) if isinstance(value, list | tuple) else str(value)

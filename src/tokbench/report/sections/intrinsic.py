@@ -172,7 +172,7 @@ def _table(
     heads += [PrintedColumn("size", kind="count"), *[PrintedColumn("language")] * by_language]
     shown = part.filter(pl.col("metric").is_in({metric for (metric, _), _ in measures}))
     values = {row[:-3]: row[-3:] for row in shown.select("metric", "definition", *keys, "value", "n", "reason").rows()}
-    tokenizers = _grouped(content, content.sort_rows(set(shown.select(keys).rows())))
+    tokenizers = _group_by_pretokenizer(content, content.sort_rows(set(shown.select(keys).rows())))
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
     data[OWN] = [
         content.pretokenizer(tokenizer[0]) if content.several_pretokenizers else "" for tokenizer in tokenizers
@@ -279,17 +279,17 @@ def _source(content: ReportContent, corpus: str, measures: Sequence[tuple[Measur
     return NumberSource([path_of(INTRINSIC)], [RESOURCE if corpus == ALL else TEXT])
 
 
-def _grouped(content: ReportContent, rows: Sequence[Row]) -> list[Row]:
+def _group_by_pretokenizer(content: ReportContent, rows: Sequence[Row]) -> list[Row]:
     """Return rows that begin with a variant sorted by pre-tokenizer, the baselines' first (stable)."""
     return sorted(rows, key=lambda row: content.place_of_pretokenizer(content.pretokenizers.get(row[0])))
 
 
-def _of_each_pretokenizer(
+def _values_by_pretokenizer(
     content: ReportContent, values: Mapping[tuple[str, int], float]
 ) -> dict[str, dict[tuple[str, int], float]]:
     """Return values by variant and size for each pre-tokenizer, the baselines' first."""
     groups: dict[str, dict[tuple[str, int], float]] = {}
-    for key in _grouped(content, list(values)):
+    for key in _group_by_pretokenizer(content, list(values)):
         groups.setdefault(content.pretokenizer(key[0]), {})[key] = values[key]
     return groups
 
@@ -309,7 +309,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             digits = 1 if metric == GAP else None
             what, alike = f"{title} on {corpus}", content.full_size_values(values)
             if own and content.several_pretokenizers:
-                groups = _of_each_pretokenizer(content, alike)
+                groups = _values_by_pretokenizer(content, alike)
                 says = " ".join(
                     value_range(f"{what}, pre-tokenizer {name},", group, digits) for name, group in groups.items()
                 )
@@ -317,7 +317,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
                 says = value_range(what, content.by_label_and_size(alike), digits)
             shown = set(content.drawn_variants(order))
             values = content.by_label_and_size({key: value for key, value in values.items() if key[0] in shown})
-            rows = _grouped(content, [(variant,) for variant in content.reading_order])
+            rows = _group_by_pretokenizer(content, [(variant,) for variant in content.reading_order])
             looks = content.by_label(styles(content.variants, content.highlight))
             labels = [content.label(variant) for (variant,) in rows]
             draw = partial(dots.draw, values, labels, looks, label)

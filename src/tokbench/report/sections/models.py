@@ -136,7 +136,7 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Draw
     )
     says += " This is one noisy batch of training text; bits per byte of held-out text compare tokenizers better."
     # Figure, caption and source.
-    order = [name for name in _of(content, part) if any(variant == name for variant, _ in losses)]
+    order = [name for name in _variants_in_order(content, part) if any(variant == name for variant, _ in losses)]
     shown = content.drawn_variants(order)
     losses = {key: curve for key, curve in losses.items() if key[0] in shown}
     draw = partial(curves.draw, losses, content.variants, styles(content.variants, content.highlight))
@@ -148,7 +148,7 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Draw
 
 
 def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) -> Drawing:
-    order = _of(content, part)
+    order = _variants_in_order(content, part)
     unseen = {
         (str(variant), size): float(rows.filter(probability_high=0.0)["tokens"].sum())
         for (variant,), rows in part.group_by("variant", maintain_order=True)
@@ -162,7 +162,7 @@ def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) ->
     return Drawing(slug("embedding-norms", model, size), caption, draw, source, says=says, folded=True)
 
 
-def _of(content: ReportContent, part: pl.DataFrame) -> list[str]:
+def _variants_in_order(content: ReportContent, part: pl.DataFrame) -> list[str]:
     """Return the variants of a part, in the order of reading."""
     return [variant for (variant,) in content.sort_rows(part.select("variant").unique().rows())]
 

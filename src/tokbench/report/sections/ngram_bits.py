@@ -38,7 +38,7 @@ def ngram_exhibits(content: ReportContent) -> list[Table | Drawing]:
         for budget in whole["training_bytes"].unique().sort(descending=True):
             exhibits.append(_table(content, str(corpus), budget, whole.filter(training_bytes=budget)))
         if languages.height:
-            at = {"corpus": corpus, **_last(languages)}
+            at = {"corpus": corpus, **_largest_setting(languages)}
             chosen = content.sort_variants(languages.filter(**at).sort("language", "size", "value"))
             exhibits.append(rows(NGRAM_BITS, chosen, 1, **at))
     return exhibits
@@ -55,7 +55,7 @@ def ngram_tests(content: ReportContent) -> list[Table | Drawing]:
     if ranks is None:
         return exhibits
     for (corpus, size), part in ranks.group_by("corpus", "size", maintain_order=True):
-        at = {"corpus": corpus, **_last(part), "size": size}
+        at = {"corpus": corpus, **_largest_setting(part), "size": size}
         # The critical-difference diagram, if any ranks differ.
         here = part.filter(**at).drop_nulls("critical_difference")
         if here.height:
@@ -98,7 +98,7 @@ def _forest(content: ReportContent, at: dict[str, Any]) -> list[Drawing]:
     return forest(content, part, slug("ngram-differences", *at.values()), f"{caption} {CANNOT}", source, at["size"])
 
 
-def _last(part: pl.DataFrame) -> dict[str, int]:
+def _largest_setting(part: pl.DataFrame) -> dict[str, int]:
     """Return the largest budget and the highest order."""
     return {name: int(str(part[name].max())) for name in ("training_bytes", "order")}
 
@@ -116,7 +116,7 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
     )
     draw = partial(curves.draw_ngram_bits, values, order, styles([*content.variants, *order], content.highlight))
     source = source_of(NGRAM_BITS, corpus=corpus)
-    last = part.filter(**_last(part))
+    last = part.filter(**_largest_setting(part))
     lossy = ExternalTokenizers(content).lossy
     bits = {
         (variant, size): value
@@ -142,7 +142,7 @@ def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame)
     columns += [PrintedColumn(f"order {order}", kind="real", decimals=4, best="lowest") for order in orders]
     # Reasons of empty cells.
     reasons = {
-        (index, f"order {order}"): _why(scores.get((*tokenizer, order)))
+        (index, f"order {order}"): _missing_reason(scores.get((*tokenizer, order)))
         for index, tokenizer in enumerate(tokenizers)
         for order in orders
         if (*tokenizer, order) not in whole
@@ -165,7 +165,7 @@ def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame)
     )
 
 
-def _why(row: dict[str, Any] | None) -> str:
+def _missing_reason(row: dict[str, Any] | None) -> str:
     """Return the reason why a value is left out."""
     if row is None:
         return "not measured for this tokenizer"

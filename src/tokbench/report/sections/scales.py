@@ -53,7 +53,7 @@ def over_scale(content: ReportContent) -> list[Exhibit]:
         part = fits.filter(**at)
         exhibits += _drawing(content, part, at)
         for table in (SCALE_FITS, SCALE_COMPARISONS, COST_AT_EQUAL_BITS):
-            exhibits += [_named(exhibit, table, at) for exhibit in split(content, table, **at)]
+            exhibits += [_with_name(exhibit, table, at) for exhibit in split(content, table, **at)]
     exhibits += [*_at_equal_arithmetic(content), *split(content, EQUAL_ARITHMETIC_ORDER)]
     costs = content.part(MODEL_COSTS.name)
     for corpus, suite in [] if costs is None else costs.select("corpus", "suite").unique(maintain_order=True).rows():
@@ -61,16 +61,18 @@ def over_scale(content: ReportContent) -> list[Exhibit]:
     return exhibits
 
 
-def _named(table: Table, declared: TidyTable, at: dict[str, Any]) -> Table:
+def _with_name(table: Table, declared: TidyTable, at: dict[str, Any]) -> Table:
     """Return a table with the options that differ along its line as a note."""
     differs = next(iter(table.frame["differs"].to_list()), "")
     equal = next(iter(table.frame["equal"].to_list()), "")
-    name = slug(declared.name.replace("_", "-"), at["corpus"], at["suite"], at["size"], at["varies"], _largest(at))
+    name = slug(
+        declared.name.replace("_", "-"), at["corpus"], at["suite"], at["size"], at["varies"], _largest_model(at)
+    )
     note = f"Equal on this line: {equal}." + f" Options that differ: {differs}." * bool(differs)
     return replace(table, name=name, notes=[*table.notes, note])
 
 
-def _largest(at: dict[str, Any]) -> str:
+def _largest_model(at: dict[str, Any]) -> str:
     """Return the model of the largest scale of a line, for names of files."""
     name: str = at["models"].rpartition(", ")[2]
     return name
@@ -127,7 +129,7 @@ def _drawing(content: ReportContent, fits: pl.DataFrame, at: dict[str, Any]) -> 
     # Finding and source.
     says = f"Exponents over {_exponents(fits, fits['axis'][0])}"
     source = NumberSource([path_of(SCALE_FITS), path_of(MODEL_COSTS)])
-    name = slug("bits-over", at["varies"], at["corpus"], at["suite"], at["size"], _largest(at))
+    name = slug("bits-over", at["varies"], at["corpus"], at["suite"], at["size"], _largest_model(at))
     return [Drawing(name, caption, draw, source, shown, says)]
 
 
@@ -153,7 +155,7 @@ def _at_equal_arithmetic(content: ReportContent) -> list[Table | Drawing]:
         )
         if len(part) >= LEAST_POINTS:
             exhibits.append(_scatter(content, part, at, order))
-        name = slug("equal-arithmetic", at["corpus"], at["suite"], _largest(at), f"{at['petaflop']:.4g}")
+        name = slug("equal-arithmetic", at["corpus"], at["suite"], _largest_model(at), f"{at['petaflop']:.4g}")
         exhibits += [replace(exhibit, name=name) for exhibit in split(content, EQUAL_ARITHMETIC, **at)]
     return exhibits
 
@@ -188,5 +190,5 @@ def _scatter(content: ReportContent, part: pl.DataFrame, at: dict[str, Any], ord
             else "."
         )
     source = NumberSource([path_of(EQUAL_ARITHMETIC), path_of(EQUAL_ARITHMETIC_ORDER)])
-    name = slug("bits-at-equal-arithmetic", at["corpus"], at["suite"], _largest(at), f"{at['petaflop']:.4g}")
+    name = slug("bits-at-equal-arithmetic", at["corpus"], at["suite"], _largest_model(at), f"{at['petaflop']:.4g}")
     return Drawing(name, caption, draw, source, shown, says)
