@@ -33,7 +33,7 @@ def draw(
         styles: each variant's colour and line.
         width: width in inches (default: 6.8).
     """
-    # A panel for each size, as many in a row as the width allows.
+    # A panel for each size; the width limits those in a row.
     sizes = sorted({size for _, size in losses})
     drawn = [variant for variant in order if any(v == variant for v, _ in losses)]
     beside = min(len(sizes), max(int(width // 1.5), 1))
