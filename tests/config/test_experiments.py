@@ -15,6 +15,7 @@ import yaml
 
 from tests.conftest import Tokbench
 from tests.support.workflow.checkout import Checkout
+from tokbench.archives.lists import read_list
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read, read_all
 from tokbench.config.targets import all_along, all_tested_translations, all_tokenizers, all_trained
@@ -49,7 +50,7 @@ IN_FULL = (
     "study_models_in_full",
     "study_pilot",
 )
-OVER = {"study_models": "study", "study_models_in_full": "study", "existing_models": "existing"}
+OVER = {"study_models": "study", "study_models_in_full": "study"}
 """Files that are given together with another, and change it."""
 ALONE = [file for file in sorted(FOLDER.rglob("*.yaml")) if file.stem not in OVER]
 PAPERS = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in ("books", *IN_FULL))
@@ -198,18 +199,14 @@ def test_validates_over_another(name: str, base: str, text: Path) -> None:
     assert f"\n# {len(all_trained(whole))} runs." in comment
 
 
-def test_each_external_tokenizer_has_a_bpe_of_the_same_size(text: Path) -> None:
+def test_tokenizers_that_people_use_are_those_of_the_list(text: Path) -> None:
     experiment = load("existing", text)
-    built = {
-        (experiment.corpus_of(name), size)
-        for name, variant in experiment.built.items()
-        if variant.construction.method == "bpe"
-        for size in experiment.sizes_of(name)
-    }
-    kept = pl.read_parquet(FOLDER.parent / "results" / "published" / "existing" / "tidy" / "imported.parquet")
-    elsewhere = kept.select("variant", "size").rows()
-    assert {name for name, _ in elsewhere} == experiment.variants.keys() - experiment.built.keys()
-    assert {(experiment.corpus_of(name), size) for name, size in elsewhere} == built
+    written = yaml.safe_load((FOLDER / "existing.yaml").read_text(encoding="utf-8"))["variants"]
+    assert [variant["path"] for variant in written.values()] == [
+        f"existing/{name}" for name in read_list("tokenizers").files
+    ]
+    assert not experiment.built
+    assert {*experiment.corpora} == {"languages", *experiment.measured_on}
 
 
 def test_pilot_of_the_study_trains_the_same_models(text: Path) -> None:

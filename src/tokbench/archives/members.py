@@ -148,7 +148,7 @@ def _conversations(names: Iterable[str], read: Read) -> Iterator[tuple[str, str]
 
 
 def _within(documents: list[tuple[str, str]], max_bytes: int | None) -> list[tuple[str, str]]:
-    """Return documents of at most so many bytes in total, a sample by the checksum of their names, in given order."""
+    """Return documents within a total of bytes: a sample by the checksum of their names, in given order."""
     if max_bytes is None:
         return documents
     room, kept = max_bytes, set()
