@@ -137,6 +137,7 @@ CHAIN = {
     ),
     "encode": ("encode bpe text.txt -o encoded", "numpy"),
     "decode": ("decode bpe ids -o decoded", "numpy"),
+    "bytes": ("bytes bpe -o token_bytes.npy", "numpy"),
     "export": ("export bpe --to tokens -o exported", "numpy pydantic"),
     "measure": ("measure bpe --counts counts.parquet -o measured.json", f"{ROWS} yaml"),
     "count_tokens": ("count_tokens bpe SHARD --speed speed.json -o tokens.json", ROWS),

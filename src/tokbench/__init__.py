@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tokbench.api import build, compare, count, count_files, measure
     from tokbench.api.inspect import bound, check, ngram_bits, read_results, show
     from tokbench.api.texts import read
+    from tokbench.api.token_bytes import bits_per_byte, token_bytes
     from tokbench.construction import constructions
     from tokbench.corpus.formats import corpus_formats
     from tokbench.errors import TokbenchError
@@ -35,6 +36,7 @@ __all__ = [
     "TokbenchError",
     "Tokenizer",
     "Vocabulary",
+    "bits_per_byte",
     "bound",
     "build",
     "check",
@@ -53,6 +55,7 @@ __all__ = [
     "resource_types",
     "segmentations",
     "show",
+    "token_bytes",
     "wrap",
 ]
 
@@ -61,6 +64,7 @@ _MODULES = {
     "TokbenchError": "errors",
     "Tokenizer": "tokenizer",
     "Vocabulary": "vocabulary",
+    "bits_per_byte": "api.token_bytes",
     "bound": "api.inspect",
     "build": "api",
     "check": "api.inspect",
@@ -79,6 +83,7 @@ _MODULES = {
     "resource_types": "resource",
     "segmentations": "segmentation",
     "show": "api.inspect",
+    "token_bytes": "api.token_bytes",
     "wrap": "adapters.load",
 }
 """The module that defines each public name."""
