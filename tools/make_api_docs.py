@@ -15,6 +15,8 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "api/texts.py": ("read",),
         "api/__init__.py": ("count", "count_files", "build", "measure", "compare"),
         "api/comparison.py": ("Comparison",),
+        "api/ids.py": ("token_bytes", "bits_per_byte", "decode_stream"),
+        "tokenizer/decode_stream.py": ("DecodeStream",),
         "api/inspect.py": ("check", "Checks", "show", "Cuts", "bound", "ngram_bits", "read_results", "Results"),
         "tokenizer/tokenizer.py": ("Tokenizer",),
         "vocabulary.py": ("Vocabulary", "Event"),

@@ -16,9 +16,9 @@ from tokbench import auto_tokenizer
 if TYPE_CHECKING:
     from tokbench.adapters.load import load, wrap
     from tokbench.api import build, compare, count, count_files, measure
+    from tokbench.api.ids import bits_per_byte, decode_stream, token_bytes
     from tokbench.api.inspect import bound, check, ngram_bits, read_results, show
     from tokbench.api.texts import read
-    from tokbench.api.token_bytes import bits_per_byte, token_bytes
     from tokbench.construction import constructions
     from tokbench.corpus.formats import corpus_formats
     from tokbench.errors import TokbenchError
@@ -45,6 +45,7 @@ __all__ = [
     "corpus_formats",
     "count",
     "count_files",
+    "decode_stream",
     "load",
     "measure",
     "metrics",
@@ -64,7 +65,7 @@ _MODULES = {
     "TokbenchError": "errors",
     "Tokenizer": "tokenizer",
     "Vocabulary": "vocabulary",
-    "bits_per_byte": "api.token_bytes",
+    "bits_per_byte": "api.ids",
     "bound": "api.inspect",
     "build": "api",
     "check": "api.inspect",
@@ -73,6 +74,7 @@ _MODULES = {
     "corpus_formats": "corpus.formats",
     "count": "api",
     "count_files": "api",
+    "decode_stream": "api.ids",
     "load": "adapters.load",
     "measure": "api",
     "metrics": "metric",
@@ -83,7 +85,7 @@ _MODULES = {
     "resource_types": "resource",
     "segmentations": "segmentation",
     "show": "api.inspect",
-    "token_bytes": "api.token_bytes",
+    "token_bytes": "api.ids",
     "wrap": "adapters.load",
 }
 """The module that defines each public name."""

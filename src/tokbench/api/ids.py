@@ -1,4 +1,4 @@
-"""Bits per byte of language models that others train, and the bytes of ids that they follow from."""
+"""Functions of ids: their bytes, bits per byte of language models that others train, and decoding one at a time."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from tokbench.api.texts import tokenizer_of
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.decode_stream import DecodeStream
 from tokbench.tokenizer.encoder import shown
 from tokbench.tokenizer.token_bytes import token_bytes as count_bytes
 
@@ -98,3 +99,24 @@ def _array(name: str, values: Any, kinds: str) -> NDArray[Any]:
         expected = "numbers" if "f" in kinds else "integers"
         raise TokbenchError(f"bits_per_byte: {name} {shown(values)} are not {expected}; pass an array of {expected}")
     return array.astype(np.float64 if "f" in kinds else np.int64)
+
+
+def decode_stream(tokenizer: Tokenizer) -> DecodeStream:
+    """Return a decoder of ids that arrive one at a time, such as those that a language model generates.
+
+    Its method ``add`` returns the text that an id completes, and never U+FFFD for a character that later ids complete;
+    ``end`` returns the rest. The joined texts are those of ``decode_text`` for all ids.
+
+    Args:
+        tokenizer: the tokenizer of the ids. The decoder of a wrapped function decodes all ids each time.
+
+    Raises:
+        TokbenchError: not a tokenizer, or it cannot decode.
+
+    Examples:
+        >>> bpe = tokbench.build("bpe", tokbench.count("the cat and the hat " * 9), 260)
+        >>> stream = tokbench.decode_stream(bpe)
+        >>> "".join(map(stream.add, bpe.encode("the hat"))) + stream.end()
+        'the hat'
+    """
+    return DecodeStream(tokenizer_of("decode_stream", tokenizer))
