@@ -64,7 +64,7 @@ def test_an_oracle_is_always_right_and_a_guesser_by_chance(torch: ModuleType, of
             assert document["prediction"] == scores.index(max(scores))
             assert document["correct"] == (document["prediction"] == gold)
         for document, row in zip(outcome["documents"], rows(offline_tasks / f"{task}.test.jsonl"), strict=True):
-            assert document["bytes"] == [1 + len(choice.encode()) for choice in row["choices"]], "with the space"
+            assert document["choice_bytes"] == [1 + len(choice.encode()) for choice in row["choices"]], "with the space"
             assert document["source_document"] == row["document"]
 
 
@@ -138,8 +138,8 @@ def test_schemas_scored_by_their_endings_and_texts_without_choices(torch: Module
     (outcome,) = tasks["ending"]["documents"]
     assert outcome["log_likelihoods"] == pytest.approx(scores, abs=1e-5)
     assert outcome["correct"] == (outcome["prediction"] == 1) == (scores[1] > scores[0])
-    assert outcome["bytes"] == [len(" was here")] * 2, "the scored text, not the choices"
-    assert tasks["completion"]["documents"][0]["bytes"] == [len(" road")]
+    assert outcome["choice_bytes"] == [len(" was here")] * 2, "the scored text, not the choices"
+    assert tasks["completion"]["documents"][0]["choice_bytes"] == [len(" road")]
     assert tasks["ending"]["random_baseline"] == 0.5
     assert tasks["completion"]["random_baseline"] == 0
     assert tasks["completion"]["documents"][0]["prediction"] is None
@@ -191,7 +191,7 @@ def test_evaluate_writes_the_same_file_twice(
     for task in written[0]["tasks"].values():  # a model that has learned nothing
         baseline = task["random_baseline"]
         assert abs(task["accuracy"] - baseline) < 4 * math.sqrt(baseline * (1 - baseline) / task["n"])
-    assert written[0]["tasks"]["last_word"]["straddling_documents"] > 0
+    assert written[0]["tasks"]["last_word"]["straddling_questions"] > 0
     with pytest.raises(TokbenchError, match=r"no config\.json"):
         evaluate(tmp_path, tmp_path, offline_tasks, suite, tmp_path / "three.json")
 

@@ -19,13 +19,13 @@ from pydantic import ValidationError
 import tokbench
 from tests.support.fake_results import DOCUMENTS, requests_of, tiny_mpt
 from tokbench.corpus.documents import Document
+from tokbench.evaluation.answer_measures import measure_answer
 from tokbench.evaluation.other_segmentations import NO_TEXT, NORMALIZED, OtherSegmentation, why_none
 from tokbench.evaluation.suites import SuiteOptions, named_suite
 from tokbench.io.json import read_result, write_result
 from tokbench.reference import other_segmentations as twin
 from tokbench.reference.segmentation import every_segmentation
 from tokbench.statistics.comparisons.segmentations import compare_segmentation_losses, segmentation_losses
-from tokbench.tabulation.answers import Results
 from tokbench.tabulation.segmentations import (
     SEGMENTED_DOCUMENTS,
     SEGMENTED_QUESTIONS,
@@ -317,8 +317,9 @@ def written(folder: Path, model: str, shift: float, reason: str | None = None) -
 
     def question(number: int, right: float) -> dict[str, Any]:
         scores = [-right * math.log(2), -3 * math.log(2)]
-        return {"document": number, "log_likelihoods": scores, "bytes": [2, 2], "gold": 0, "correct": right < 3,
-                "source_document": number % 2}  # fmt: skip
+        answer = {"log_likelihoods": scores, "choice_bytes": [2, 2], "straddling_choices": [], "gold": 0}
+        place = {"document": number, "group": "", "source_corpus": "novels", "source_document": number % 2}
+        return {**place, **answer, "correct": right < 3, **measure_answer(answer, "acc")}
 
     documents = [
         {"document": number, "language": "en", "bytes": 10, "own_bits": 20.0, "bits": 20 + shift + number,
@@ -340,7 +341,7 @@ def written(folder: Path, model: str, shift: float, reason: str | None = None) -
 
 
 def test_tables_and_losses_by_hand(tmp_path: Path) -> None:
-    results = Results([written(tmp_path, "tiny", 1.0), written(tmp_path, "twin", 1.0)])
+    results = [written(tmp_path, "tiny", 1.0), written(tmp_path, "twin", 1.0)]
     documents, questions = segmented_documents_table(results), segmented_questions_table(results)
     assert len(documents) == len(questions) == 4
     [row, *_] = segmented_texts_table(results).rows(named=True)

@@ -19,7 +19,6 @@ from tokbench.io.json import write_result
 from tokbench.robustness.perturbations import KINDS, Edit, perturbed, restored
 from tokbench.statistics.comparisons.perturbed_answers import perturbed_measure_table
 from tokbench.tabulation.answer_measures import PERTURBED, perturbed_answer_table
-from tokbench.tabulation.answers import Results
 
 CHOICES = [
     {"query": "Paris has 2 towers and", "choices": ["one river", "no river"], "gold": 0},
@@ -203,7 +202,7 @@ def test_scores_and_table_of_a_known_model(torch: ModuleType, tmp_path: Path) ->
     path = tmp_path / "m.json"
     head = {"model": "m", "variant": "bpe", "size": 512, "suite": "s"}
     write_result(path, head | result)
-    table = perturbed_answer_table(Results([path]))
+    table = perturbed_answer_table([path])
     PERTURBED.check(table)
     assert table["kind"].to_list() == ["upper"] * 3 + ["spelt_number"] * 3
     assert table["edits"].to_list() == [4, 5, 4, 1, 1, 0]
@@ -222,4 +221,4 @@ def test_scores_and_table_of_a_known_model(torch: ModuleType, tmp_path: Path) ->
     plain = tmp_path / "plain.json"
     del result["tasks"]["query"]["perturbed"]
     write_result(plain, head | result)
-    assert perturbed_answer_table(Results([plain])).is_empty()
+    assert perturbed_answer_table([plain]).is_empty()

@@ -59,7 +59,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.pretokens.files import read_languages, read_word_list, write_languages
 from tokbench.resource import resource_types
-from tokbench.tabulation.answers import Results, accuracy_table, boundary_table, outcome_table, text_table
+from tokbench.tabulation.answers import accuracy_table, boundary_table, outcome_table, text_table
 from tokbench.tabulation.intrinsic import intrinsic_table
 from tokbench.tabulation.training import bits_per_byte_table, curve_table
 from tokbench.tokenizer import Tokenizer
@@ -223,9 +223,11 @@ def _workbook(folder: Path) -> None:
 MEASURED = {"language": "en", "metric": "m", "definition": "d", "value": 1.5, "n": 3, "reason": None}
 ANSWER = {
     "document": 0,
-    "log_likelihoods": [-1.0, -2.0],
-    "bytes": [4, 6],
-    "straddling": [],
+    "group": "",
+    "choices": 2,
+    "straddling": 0,
+    "log_likelihood": -1.0,
+    "log_likelihood_of_others": -2.0,
     "gold": 0,
     "prediction": 0,
     "correct": True,
@@ -234,11 +236,11 @@ TASK = {
     "accuracy": 0.5,
     "random_baseline": 0.5,
     "n": 1,
-    "accuracy_stderr": None,
+    "stderr": None,
     "num_fewshot": 0,
     "straddling": 0,
     "choices": 2,
-    "straddling_documents": 0,
+    "straddling_questions": 0,
     "documents": [ANSWER],
 }
 RESULT = {
@@ -256,9 +258,8 @@ def _results(folder: Path) -> None:
     file = folder / "result.json"
     accuracy_table([file])
     bits_per_byte_table([file])
-    results = Results([file])
     for make in (boundary_table, outcome_table, text_table):
-        make(results)
+        make([file])
 
 
 def _frame(folder: Path) -> None:

@@ -15,6 +15,7 @@ from tests.conftest import Tokbench
 from tests.support.small_report import altered, whole
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.evaluate import unused_coverings
 from tokbench.intrinsic.encoding_speed import TOO_SHORT, ColdSpeed
 from tokbench.intrinsic.tokenizer import tokens_by_document
 from tokbench.io.json import read_result, write_result
@@ -26,7 +27,7 @@ from tokbench.report.layout import layout
 from tokbench.report.sections.downstream import downstream
 from tokbench.report.sections.straddling import boundaries, coverings, one_segmentation, texts, with_coverings
 from tokbench.report.speeds import read_speeds
-from tokbench.tabulation.answers import BOUNDARIES, OUTCOMES, TEXTS, Results, boundary_table, outcome_table, text_table
+from tokbench.tabulation.answers import BOUNDARIES, OUTCOMES, TEXTS, boundary_table, outcome_table, text_table
 from tokbench.tabulation.documents import tokens_by_document_table
 from tokbench.tabulation.straddling import (
     COVERINGS,
@@ -38,18 +39,29 @@ from tokbench.tabulation.straddling import (
     summed_bits_table,
 )
 
-QUESTION = {"document": 0, "log_likelihoods": [-2.0, -1.0, -4.0], "straddling": [1, 2], "gold": 0, "prediction": 1}
-COMPLETION = {"document": 0, "log_likelihoods": [-3.0], "straddling": [], "gold": None, "prediction": None}
+QUESTION = {"document": 0, "group": "", "choices": 3, "straddling": 2, "gold": 0, "prediction": 1,
+            "log_likelihood": -2.0, "log_likelihood_of_others": -1.0}  # fmt: skip
+COMPLETION = {"document": 0, "group": "", "choices": 1, "straddling": 0, "gold": None, "prediction": None,
+              "log_likelihood": -3.0, "log_likelihood_of_others": None}  # fmt: skip
 TASKS = {
     "copa": {
         "num_fewshot": 5,
         "choices": 6,
         "straddling": 2,
         "n": 2,
-        "straddling_documents": 1,
+        "straddling_questions": 1,
+        "coverings": {"questions": 2, "mean": None, "largest": None},
         "documents": [
             QUESTION | {"correct": False},
-            QUESTION | {"document": 1, "gold": 1, "correct": True, "group": "g"},
+            QUESTION
+            | {
+                "document": 1,
+                "gold": 1,
+                "correct": True,
+                "group": "g",
+                "log_likelihood": -1.0,
+                "log_likelihood_of_others": -2.0,
+            },
         ],
     },
     "lambada": {
@@ -57,7 +69,8 @@ TASKS = {
         "choices": 1,
         "straddling": 0,
         "n": 1,
-        "straddling_documents": 0,
+        "straddling_questions": 0,
+        "coverings": None,
         "documents": [COMPLETION | {"correct": True}],
     },
 }
@@ -81,12 +94,12 @@ def result(folder: Path, model: str, **changes: object) -> Path:
 
 def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -> None:
     files = [result(tmp_path, "small"), result(tmp_path, "large")]
-    table = boundary_table(Results(files))
+    table = boundary_table(files)
     assert table.rows() == [
         ("bpe", 512, "both", "copa", 5, 6, 2, 2, 1),
         ("bpe", 512, "both", "lambada", 0, 1, 0, 1, 0),
     ]
-    found = outcome_table(Results(files))
+    found = outcome_table(files)
     assert dict(found.schema) == OUTCOMES.schema
     assert found.filter(model="small").drop("model", "variant", "size", "suite").rows() == [
         ("copa", 0, "", 3, 2, 0, 1, False, -2.0, -1.0),
@@ -94,7 +107,7 @@ def test_boundaries_are_the_tokenizers_and_outcomes_the_models(tmp_path: Path) -
         ("lambada", 0, "", 1, 0, None, None, True, -3.0, None),
     ]
     assert found["model"].unique(maintain_order=True).to_list() == ["large", "small"]
-    assert text_table(Results(files)).rows()[0] == ("large", "bpe", 512, "both", "wikitext", 1.5, 300.0, 200, 50)
+    assert text_table(files).rows()[0] == ("large", "bpe", 512, "both", "wikitext", 1.5, 300.0, 200, 50)
 
 
 def test_nothing_gives_empty_tables_and_old_results_are_rejected(tmp_path: Path) -> None:
@@ -103,8 +116,8 @@ def test_nothing_gives_empty_tables_and_old_results_are_rejected(tmp_path: Path)
     old = json.loads(result(tmp_path, "old").read_text())
     del old["texts"], old["sha256"]
     write_result(tmp_path / "old.json", old)
-    with pytest.raises(TokbenchError, match=r"old\.json: not a readable result .*make it again"):
-        list(Results([tmp_path / "old.json"]))
+    with pytest.raises(TokbenchError, match=r"old\.json: no key texts for table texts; make the result again"):
+        text_table([tmp_path / "old.json"])
 
 
 def test_segmentation_loss_is_tabulated_for_suites_that_request_it(tmp_path: Path) -> None:
@@ -121,7 +134,10 @@ def test_segmentation_loss_is_tabulated_for_suites_that_request_it(tmp_path: Pat
     [told] = one_segmentation(content)
     assert told.frame["bits_per_byte"].to_list() == [0.25]
     del estimate["low"]
-    for wrong, why in ((estimate, "no key one_segmentation.low"), ([1], "one_segmentation is list, not dict")):
+    for wrong, why in (
+        (estimate, "no key low for table one_segmentation"),
+        ([1], "wrong type for one_segmentation"),
+    ):
         with pytest.raises(TokbenchError, match=why):
             one_segmentation_table([result(tmp_path, "new", one_segmentation=wrong)])
 
@@ -143,7 +159,7 @@ def test_bits_summed_over_segmentations(tmp_path: Path) -> None:
     [printed] = one_segmentation(content)
     assert printed.frame["gap"].to_list() == [0.25]
     del measured["missed"]
-    with pytest.raises(TokbenchError, match=r"no key summed_bits\.missed"):
+    with pytest.raises(TokbenchError, match="no key missed for table summed_bits"):
         summed_bits_table([result(tmp_path, "new", summed_bits=measured)])
 
 
@@ -153,19 +169,21 @@ def test_results_of_the_wrong_form_are_named(tmp_path: Path) -> None:
     for key, make in (("tasks", boundary_table), ("tasks", outcome_table), ("texts", text_table)):
         for wrong in ([], {"a": 1}, {"a": {"documents": [3]}}, {"a": None}):
             write_result(path, whole | {key: wrong})
-            with pytest.raises(TokbenchError, match=rf"^{path}: not a readable result \(.*\); make it again$"):
-                make(Results([path]))
+            with pytest.raises(TokbenchError, match=rf"^{path}: .*; make the result again$"):
+                make([path])
 
 
 def test_the_report_shows_them(tmp_path: Path) -> None:
     files = [result(tmp_path, "small")]
     content = ReportContent(
         title="t", recipes={"bpe": {}}, configuration="", provenance={}, declared=[BOUNDARIES, TEXTS],
-        frames={"boundaries": boundary_table(Results(files)), "texts": text_table(Results(files))},
+        frames={"boundaries": boundary_table(files), "texts": text_table(files)},
     )  # fmt: skip
     assert coverings(content) == []
-    known = TASKS["copa"] | {"documents": [QUESTION | {"correct": True, "unwritten": nats} for nats in (0.5, 0.25)]}
+    gains = [{"straddling": 2, "unwritten": nats} for nats in (0.5, 0.25)]
+    known = TASKS["copa"] | {"coverings": unused_coverings(gains)}
     files = [result(tmp_path, "new", tasks={"copa": known}), files[0]]
+    assert unused_coverings([*gains, {"straddling": 1}]) == {"questions": 3, "mean": None, "largest": None}
     both = coverings_table(files)
     assert both.select("model", "task", "questions", "mean", "largest").rows() == [
         ("new", "copa", 2, 0.375, 0.5),
@@ -274,7 +292,7 @@ def test_from_shards_to_the_table(tokbench: Tokbench, tmp_path: Path) -> None:
     assert read_speeds([str(speed)]) == {("books", 262, "bpe"): None}, "29 bytes are too short to be timed"
     content = json.loads(tokens.read_text())
     write_result(tokens, {key: value for key, value in content.items() if key not in ("bytes", "sha256")})
-    with pytest.raises(TokbenchError, match="no key bytes; make the result again"):
+    with pytest.raises(TokbenchError, match="no key bytes for table tokens_by_document; make the result again"):
         tokens_by_document_table([tokens])
 
 

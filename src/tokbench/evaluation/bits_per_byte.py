@@ -32,8 +32,8 @@ class WindowCutter(Protocol):
 class MeasuredDocument(TypedDict):
     """Measurement of one document.
 
-    Where known, it includes the document's number in its source and its language. For a tokenizer that may lose bytes,
-    it includes an upper bound on the bytes that decoding does not restore.
+    Where known, it includes the document's number in its source, its language, and an upper bound on the bytes that
+    decoding does not restore.
     """
 
     bits: float

@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.answer_measures import PER_BYTE, measure_answer
 from tokbench.evaluation.language_model import check_device, check_model_folder, open_model, window_of
 from tokbench.evaluation.load_tasks import load_tasks, revision
 from tokbench.evaluation.suites import SuiteOptions
@@ -35,14 +36,9 @@ if TYPE_CHECKING:
     from tokbench.tokenizer import Tokenizer
 
 
-KEPT: dict[str, dict[str, str]] = {
-    "local": {"file": "file", "record": "record", "group": "group"},
-    "offline": {"source_document": "document"},
-}
-"""By the source of a suite: keys of results that name the source of a question, and their columns in the tasks."""
-
-
-def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: SuiteOptions, lm: "LM") -> dict[str, Any]:
+def outcomes(
+    name: str, task: "Task", samples: list[dict[str, Any]], suite: SuiteOptions, lm: "LM", corpus: str = ""
+) -> dict[str, Any]:
     """Return a task's entry in the results, see :func:`evaluate`.
 
     Args:
@@ -51,6 +47,7 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
         samples: lm-eval's record of each question asked.
         suite: suite with the metric and the random baseline.
         lm: the model. Boundaries and truncated questions are included for a ``ScoringLM``.
+        corpus: name of the corpus that the questions of an offline suite are made from. Default: empty.
 
     Raises:
         TokbenchError: the task lacks the metric.
@@ -61,53 +58,83 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
         raise TokbenchError(f"suite: task '{name}' has no metric '{metric}' ({samples[0]['metrics']})")
     boundaries = getattr(lm, "boundaries", {}).get(name, {})
     ordered = sorted(samples, key=lambda sample: sample["doc_id"])
-    kept = KEPT.get(suite.source, {})
-    documents = [_outcome(task, sample, metric, boundaries, kept) for sample in ordered]
-    choices = [len(document["log_likelihoods"]) for document in documents]
+    documents = [
+        {**_source(suite.source, sample["doc"], corpus), **_answer(task, sample, metric, boundaries)}
+        for sample in ordered
+    ]
+    choices = [document["choices"] for document in documents]
     n = len(documents)
     accuracy = sum(document["correct"] for document in documents) / n
     baseline = math.fsum(1 / count for count in choices if count > 1) / n
     return {
         "accuracy": accuracy,
-        "accuracy_stderr": math.sqrt(accuracy * (1 - accuracy) / (n - 1)) if n > 1 else None,
+        "stderr": math.sqrt(accuracy * (1 - accuracy) / (n - 1)) if n > 1 else None,
         "metric": metric,
         "n": n,
         "choices": sum(choices),
         "random_baseline": baseline if settings.random_baseline is None else settings.random_baseline,
         "num_fewshot": task.config.num_fewshot,
-        "straddling": sum(len(document["straddling"]) for document in documents),
-        "straddling_documents": sum(bool(document["straddling"]) for document in documents),
+        "straddling": sum(document["straddling"] for document in documents),
+        "straddling_questions": sum(bool(document["straddling"]) for document in documents),
+        "coverings": unused_coverings(documents),
         "truncated_documents": len(getattr(lm, "truncated_documents", {}).get(name, ())),
         "documents": documents,
     }
 
 
-def _outcome(
-    task: "Task", sample: dict[str, Any], metric: str, boundaries: Mapping[int, Any], kept: Mapping[str, str]
-) -> dict[str, Any]:
+def unused_coverings(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return how much likelier contexts would be with token sequences that the tokenizer produced for no choice.
+
+    Returns:
+        ``questions`` with straddling choices, and ``mean`` and ``largest`` gain in nats of their contexts. Both are
+        None if the bytes of the tokens are unknown. None for a task without straddling choices.
+    """
+    straddling = [document for document in documents if document["straddling"]]
+    if not straddling:
+        return None
+    gains = [document["unwritten"] for document in straddling if "unwritten" in document]
+    complete = len(gains) == len(straddling)
+    return {
+        "questions": len(straddling),
+        "mean": math.fsum(gains) / len(gains) if complete else None,
+        "largest": max(gains) if complete else None,
+    }
+
+
+def _source(source: str, question: Mapping[str, Any], corpus: str) -> dict[str, Any]:
+    """Return the source of a question of a suite whose tasks are from ``source``."""
+    place: dict[str, Any] = {"group": "", "source_corpus": "", "source_document": None}
+    if source == "local":
+        place |= {key: question[key] for key in ("file", "record", "group")}
+    elif source == "offline":
+        place |= {"source_corpus": corpus, "source_document": question["document"]}
+    return place
+
+
+def _answer(task: "Task", sample: dict[str, Any], metric: str, boundaries: Mapping[int, Any]) -> dict[str, Any]:
+    """Return the answer to a question, as the columns of the tables of questions and as lists by choice."""
     scores = [float(response[0]) for response in sample["filtered_resps"]]
     texts = _choices(task, sample)
-    found = {
+    answer = {
         "document": sample["doc_id"],
-        **{key: sample["doc"][column] for key, column in kept.items()},
         "log_likelihoods": [round(score, 6) for score in scores],
         "characters": [len(text) for text in texts],
-        "bytes": [_scored_bytes(*request) for request in sample["arguments"][: len(texts)]],
-        "straddling": [],
+        "choice_bytes": [_scored_bytes(*request) for request in sample["arguments"][: len(texts)]],
+        "straddling_choices": [],
         "gold": None,
         "prediction": None,
         "correct": bool(sample[metric]),
     }
     if sample["doc_id"] in boundaries:
         boundary = boundaries[sample["doc_id"]]
-        found |= {"tokens": boundary.tokens, "straddling": boundary.straddling}
+        answer |= {"tokens": boundary.tokens, "straddling_choices": boundary.straddling}
         if boundary.straddling and boundary.unwritten is not None:
-            found["unwritten"] = round(boundary.unwritten, 6)
+            answer["unwritten"] = round(boundary.unwritten, 6)
     if task.OUTPUT_TYPE == "multiple_choice":
-        weights = found["characters"] if metric == "acc_norm" else [1] * len(scores)
+        weights = answer["characters"] if metric == PER_BYTE else [1] * len(scores)
         values = [score / weight for score, weight in zip(scores, weights, strict=True)]
-        found |= {"gold": _gold(task, sample, texts), "prediction": values.index(max(values))}
-    return found
+        answer |= {"gold": _gold(task, sample, texts), "prediction": values.index(max(values))}
+    return answer | measure_answer(answer, metric)
 
 
 def _scored_bytes(context: str, choice: str) -> int:
@@ -154,19 +181,19 @@ def measure_text(name: str, task: "Task", measure: Measure, limit: int | None = 
         TokbenchError: the task does not count bytes, or has no text.
     """
     documents = list(task.eval_docs)[:limit]
-    counted = [task.process_results(document, [0.0]).get("bits_per_byte", (0.0, 0))[1] for document in documents]
-    if not sum(counted):
+    sizes = [task.process_results(document, [0.0]).get("bits_per_byte", (0.0, 0))[1] for document in documents]
+    if not sum(sizes):
         raise TokbenchError(f"suite: task '{name}' does not count the bytes of its texts; leave it out of texts")
-    _, of = measure(str(task.doc_to_target(document)).encode() for document in documents)
+    _, totals = measure(str(task.doc_to_target(document)).encode() for document in documents)
     return {
-        "bits_per_byte": of["bits"] / sum(counted),
-        "bits": of["bits"],
-        "bytes": sum(counted),
-        "tokens": of["tokens"],
-        **of["cut"],
+        "bits_per_byte": totals["bits"] / sum(sizes),
+        "bits": totals["bits"],
+        "bytes": sum(sizes),
+        "tokens": totals["tokens"],
+        **totals["cut"],
         "documents": [
-            {"document": number, "bits": one["bits"], "bytes": count, "tokens": one["tokens"]}
-            for number, (one, count) in enumerate(zip(of["by_document"], counted, strict=True))
+            {"document": number, "bits": measured["bits"], "bytes": size, "tokens": measured["tokens"]}
+            for number, (measured, size) in enumerate(zip(totals["by_document"], sizes, strict=True))
         ],
     }
 
@@ -198,23 +225,23 @@ def evaluate(
 
     ``tasks`` contains for each task:
 
-    - ``accuracy`` (share of questions, 0 to 1, by the suite's metric) with ``accuracy_stderr`` (sample standard
-      deviation / sqrt(n), as in lm-eval), and ``n``;
+    - ``accuracy`` (share of questions, 0 to 1, by the suite's metric) with ``stderr`` (sample standard deviation /
+      sqrt(n), as in lm-eval), and ``n``;
     - ``choices`` (of all questions), ``random_baseline``, and ``num_fewshot`` as used;
     - ``straddling`` (choices where the context's own tokens are not a prefix, see
-      :mod:`tokbench.evaluation.coverings`), ``straddling_documents`` and ``truncated_documents`` (numbers of
-      questions);
-    - ``documents``: for each question its number, the log-likelihood (nats) of each choice, and its length in
-      characters, in bytes (of the scored text, with the white space before the choice) and in tokens (including
-      partial ones). Further the straddling choices, the right and the predicted choice, and the outcome. For local
-      suites also file, record and group; for offline suites also ``source_document``, the position of the question's
-      document in its source;
+      :mod:`tokbench.evaluation.coverings`), ``straddling_questions`` and ``truncated_documents`` (numbers of
+      questions), and ``coverings`` of :func:`unused_coverings`;
+    - ``documents``: for each question the columns of :data:`tokbench.tabulation.answers.OUTCOMES` and
+      :data:`tokbench.tabulation.answer_measures.ANSWER_MEASURES`. Further the log-likelihood (nats) of each choice,
+      and its length in characters, in bytes (``choice_bytes``, of the scored text with the white space before the
+      choice) and in tokens (including partial ones), and the ``straddling_choices``. For local suites also file and
+      record;
     - ``perturbed``, if the suite requests it: see
       :func:`tokbench.evaluation.perturbed_questions.perturbed_outcomes`.
 
     ``texts`` contains the suite's texts in bits per byte. ``bits_per_byte`` is null without documents.
-    ``bits_per_byte_of`` has its totals and documents, with their numbers in the source and their languages, and
-    ``bytes_lost`` if the tokenizer may not restore every text. ``bits_per_byte_equal_context`` is measured with equal
+    ``bits_per_byte_of`` has its totals and documents, with their numbers in the source, their languages and
+    ``bytes_lost``, an upper limit. ``bits_per_byte_equal_context`` is measured with equal
     bytes of context for every tokenizer. If the suite requests them, ``one_segmentation`` is the loss from using only
     one segmentation, and ``summed_bits`` are bits per byte summed over the segmentations of a beam. These three are
     null for a tokenizer of another library, because the bytes of its tokens are unknown. ``other_segmentations`` has
@@ -259,6 +286,7 @@ def evaluate(
     from tokbench.evaluation.scoring import ScoringLM
     from tokbench.evaluation.segmentations import EXCERPT, next_after, one_segmentation
 
+    # Model and tokenizer, which must belong together.
     device = check_device(device)
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
     adapter = adapter_of(tokenizer_folder)
@@ -276,7 +304,8 @@ def evaluate(
         )
     window = window_of(model)
 
-    encode, *draws = (partial(_encoded, one) for one in (tokenizer, *resampled(tokenizer)))
+    # Questions and texts of the suite.
+    encode, *draws = (partial(_encoded, sampled) for sampled in (tokenizer, *resampled(tokenizer)))
     spellings = Spellings(tokens) if tokens and not tokenizer.normalization else None
     lm = ScoringLM(
         model,
@@ -292,32 +321,38 @@ def evaluate(
     )
     measure_with = partial(bits_per_byte, model, start=start, batch_size=batch_size, device=device)
     measure = partial(measure_with, encode)
-    found = evaluate_suite(lm, suite, tasks_folder, limit, partial(measure, cut=TokenWindows(window, window)))
-    own = {key: tokenizer.nominal_size for key, name in (names or {}).items() if (key, name) == ("size", OWN)}
-    result: dict[str, Any] = {**(names or {}), **own, "suite": suite_name, **found}
+    head = {"corpus": "", **(names or {}), "suite": suite_name}
+    if head.get("size") == OWN:
+        head["size"] = tokenizer.nominal_size
+    corpus = str(head["corpus"])
+    disjoint = partial(measure, cut=TokenWindows(window, window))
+    result: dict[str, Any] = {**head, **evaluate_suite(lm, suite, tasks_folder, limit, disjoint, corpus)}
     result |= dict.fromkeys(("bits_per_byte", "bits_per_byte_of", *EQUAL_CONTEXT))
     named, windows = [], None
     if bits_per_byte_documents is not None:
+        # Bits per byte of documents, in windows by tokens and in windows by bytes.
         most = suite.document_bytes
         text = TextDigest()
         read = text.watched(bits_per_byte_documents, lambda document: document.text)
-        named = [one._replace(text=before(one.text, most)) if most else one for one in read]
+        named = [document._replace(text=before(document.text, most)) if most else document for document in read]
         makers["text"] = text.hexdigest()
         documents = [document.text for document in named]
-        half = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
-        result["bits_per_byte"], result["bits_per_byte_of"] = half
-        taken = [half[1]]
+        result["bits_per_byte"], overlapping = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
+        result["bits_per_byte_of"] = overlapping
+        totals = [overlapping]
         if tokens:
             lengths = np.fromiter(map(len, tokens), np.int64)
             windows = ByteWindows(lengths, max(1, window // 2 - 1))
             equal = measure(documents, cut=windows)
             result |= zip(EQUAL_CONTEXT, equal, strict=True)
-            taken.append(equal[1])
-        for of in taken:
-            for measured, document in zip(of["by_document"], named, strict=True):
+            totals.append(equal[1])
+        lost = [0 if tokenizer.lossless else tokenizer.bytes_lost(text) for text in documents]
+        for of_documents in totals:
+            for measured, document, bytes_lost in zip(of_documents["by_document"], named, lost, strict=True):
                 measured["document"], measured["language"] = document.document, document.language
-                if not tokenizer.lossless:
-                    measured["bytes_lost"] = tokenizer.bytes_lost(document.text)
+                measured["bytes_lost"] = bytes_lost
+
+        # The same texts in all segmentations together.
         after, longest = next_after(model, start, device), min(EXCERPT, window - 1)
         if suite.segmentations:
             result["one_segmentation"] = spellings and one_segmentation(
@@ -328,17 +363,19 @@ def evaluate(
                 spellings, encode, documents, after, suite.byte_beam, longest=longest
             )
     if suite.other_segmentations:
+        # Documents and questions in other segmentations, one at a time.
         plain = suite.model_copy(update={"other_segmentations": (), "texts": (), "perturbed": None})
         result["other_segmentations"] = measure_resegmented(
             tokenizer,
             suite.other_segmentations,
             suite.segmentation_seed,
             lm,
-            lambda other: evaluate_suite(other, plain, tasks_folder, limit),
+            lambda other: evaluate_suite(other, plain, tasks_folder, limit, corpus=corpus),
             named,
             measure_with,
             None if windows is None else (windows, result[EQUAL_CONTEXT[1]]),
         )
+
     result |= made_from(**makers)
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {
@@ -360,8 +397,8 @@ def _start(config: Any, tokenizer: "Tokenizer") -> int:
     A model with external ids was usually not trained here, so only its configuration defines its start token.
     """
     named = [getattr(config, f"{role}_token_id", None) for role in ("bos", "eos")]
-    told = [number for number in named if type(number) is int]
-    return told[0] if tokenizer.has_explicit_ids and told else tokenizer.end_of_text
+    ids = [id for id in named if type(id) is int]
+    return ids[0] if tokenizer.has_explicit_ids and ids else tokenizer.end_of_text
 
 
 def _last(tokenizer: "Tokenizer") -> int:
@@ -380,6 +417,7 @@ def evaluate_suite(
     tasks_folder: Path | str | None,
     limit: int | None = None,
     measure: Measure | None = None,
+    corpus: str = "",
 ) -> dict[str, Any]:
     """Ask a model every question of a suite.
 
@@ -389,6 +427,7 @@ def evaluate_suite(
         tasks_folder: YAML tasks of an offline or local suite.
         limit: use only this number of questions of each task and texts of each text, from the first. Default: None.
         measure: function from documents to bits per byte, for the suite's texts. Default: None, texts are skipped.
+        corpus: name of the corpus that the questions of an offline suite are made from. Default: empty.
 
     Returns:
         ``tasks`` by name (see :func:`evaluate`), ``texts`` by name (see :func:`measure_text`), ``accuracy`` and
@@ -400,11 +439,14 @@ def evaluate_suite(
     from tokbench.evaluation.perturbed_questions import perturbed_outcomes
 
     with tempfile.TemporaryDirectory(prefix="tokbench-datasets-") as cache:
+        # Texts in bits per byte.
         results: dict[str, Any] = {}
         tasks = load_tasks(suite, tasks_folder, cache)
         revisions = {task.config.dataset_path: revision(task) for task in tasks.values()}
         texts = {name: tasks.pop(name) for name in suite.texts}
         measured = {name: measure_text(name, text, measure, limit) for name, text in texts.items() if measure}
+
+        # Questions, clean and perturbed.
         for name, task in tasks.items():
             limits = [value for value in (limit, suite.settings(name).limit) if value is not None]
             samples = run(
@@ -414,9 +456,9 @@ def evaluate_suite(
                 bootstrap_iters=0,
                 log_samples=True,
             )["samples"][name]
-            results[name] = outcomes(name, task, samples, suite, lm)
+            results[name] = outcomes(name, task, samples, suite, lm, corpus)
             if suite.perturbed is not None:
-                record = partial(_outcome, task, metric=results[name]["metric"], kept={})
+                record = partial(_answer, task, metric=results[name]["metric"])
                 asked = name, task, samples, results[name]["metric"]
                 results[name]["perturbed"] = perturbed_outcomes(*asked, suite.perturbed, lm, record)
     return {

@@ -1,107 +1,46 @@
 """Tidy tables from downstream result files: accuracies, boundaries, outcomes of questions, and texts."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
-from tokbench.errors import TokbenchError
-from tokbench.io.json import read_result
-from tokbench.io.text_files import first_line
 from tokbench.tabulation.columns import ACCURACY as NEEDED
 from tokbench.tabulation.columns import CORRECT, DOCUMENT, GROUP, MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
-from tokbench.tabulation.reading import AGAIN, require_key, to_frame
-from tokbench.tabulation.reading import HEAD as LONG_FORMAT_HEAD
+from tokbench.tabulation.reading import Row, table_of_results
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
-Row = tuple[Any, ...]
+MEASURED = (MODEL, VARIANT, SIZE, SUITE)
+"""Columns that identify a downstream result."""
 
 
-class Result(NamedTuple):
-    """A downstream result file: values of :data:`KEYS`, the full content, and the path."""
-
-    head: dict[str, Any]
-    whole: dict[str, Any]
-    path: Path
-
-
-HINT = "make it again"
-HEAD = (MODEL, VARIANT, SIZE, SUITE)
-KEYS = tuple(column.name for column in HEAD)
-
-
-@dataclass(frozen=True)
-class Results:
-    """Downstream result files in any order, read one at a time on every iteration to save memory.
-
-    Raises:
-        TokbenchError: a file is not a readable result; the message names it.
-    """
-
-    paths: Sequence[Path | str]
-
-    def __iter__(self) -> Iterator[Result]:
-        """Yield one result per file, in the order of ``paths``."""
-        for path in map(Path, self.paths):
-            whole = read_result(path, HINT, lenient=True)
-            missing = [key for key in (*KEYS, "tasks", "texts") if key not in whole]
-            if missing:
-                raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {HINT}")
-            yield Result({key: whole[key] for key in KEYS}, whole, path)
-
-
-def table_of_results(
-    results: Iterable[Result], rows: Callable[[Result], list[Row]], schema: dict[str, Any]
-) -> pl.DataFrame:
-    """Return the rows of every result in one frame.
-
-    Args:
-        results: see :class:`Results`.
-        rows: function from a result to its rows.
-        schema: types by column name.
-
-    Raises:
-        TokbenchError: a result lacks a key or has a value of another type; the message names its file.
-    """
-    frames = [pl.DataFrame(schema=schema)]
-    for result in results:
-        try:
-            frames.append(pl.DataFrame(rows(result), schema=schema, orient="row"))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-            raise TokbenchError(f"{result.path}: not a readable result ({error!a:.80}); {HINT}") from None
-        except pl.exceptions.PolarsError as error:
-            raise TokbenchError(f"{result.path}: not a readable result ({first_line(error)}); {HINT}") from None
-    return pl.concat(frames)
-
-
-def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
+def boundary_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Count choices whose tokens straddle the end of their context, by tokenizer and task.
 
     The counts do not depend on the model, so models with the same tokenizer share a row.
 
     Args:
-        results: see :class:`Results`.
+        downstream: downstream result files, one per model, variant, size and suite, in any order.
 
     Returns:
         The columns of :data:`BOUNDARIES`, ordered by suite, task, size and variant. ``straddling`` counts choices;
         ``straddling_questions`` counts questions with such choices. Examples in the prompt belong to the context.
+
+    Raises:
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-
-    def rows(result: Result) -> list[Row]:
-        key = [result.head[key] for key in ("variant", "size", "suite")]
-        counts = ("num_fewshot", "choices", "straddling", "n", "straddling_documents")
-        return [(*key, name, *(task[count] for count in counts)) for name, task in result.whole["tasks"].items()]
-
-    return table_of_results(results, rows, BOUNDARIES.schema).unique().sort("suite", "task", "size", "variant")
+    rows = table_of_results(
+        downstream, BOUNDARIES, lambda result: (row | {"questions": row["n"]} for row in tasks(result))
+    )
+    return rows.unique().sort("suite", "task", "size", "variant")
 
 
-def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
+def outcome_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return the outcome of every question, one row per model, tokenizer, suite, task and question.
 
     Args:
-        results: see :class:`Results`.
+        downstream: see :func:`boundary_table`.
 
     Returns:
         The columns of :data:`OUTCOMES`, ordered by model, suite, size, variant, task and document. ``document`` is the
@@ -109,52 +48,37 @@ def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
         only one, in nats; ``log_likelihood_of_others`` is the greatest of the others. ``straddling`` counts choices.
         If several choices are right, ``gold`` and both log-likelihoods are null.
     """
-
-    def rows(result: Result) -> list[Row]:
-        return [
-            (*result.head.values(), name, *_outcome(document))
-            for name, task in result.whole["tasks"].items()
-            for document in task["documents"]
-        ]
-
-    return table_of_results(results, rows, OUTCOMES.schema).sort(
-        "model", "suite", "size", "variant", "task", "document"
-    )
+    return table_of_results(downstream, OUTCOMES, questions, "model", "suite", "size", "variant", "task", "document")
 
 
-def text_table(results: Iterable[Result]) -> pl.DataFrame:
+def text_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return bits per byte of every model on the texts of suites.
 
     Args:
-        results: see :class:`Results`.
+        downstream: see :func:`boundary_table`.
 
     Returns:
         The columns of :data:`TEXTS`, ordered by model, suite, text, size and variant; ``value`` is bits per byte.
     """
 
-    def rows(result: Result) -> list[Row]:
-        keys = ("bits_per_byte", "bits", "bytes", "tokens")
-        texts = result.whole["texts"].items()
-        return [(*result.head.values(), name, *(text[key] for key in keys)) for name, text in texts]
+    def rows(result: Any) -> Iterator[Row]:
+        for name, text in result["texts"].items():
+            yield {**text, "text": name, "value": text["bits_per_byte"]}
 
-    return table_of_results(results, rows, TEXTS.schema).sort("model", "suite", "text", "size", "variant")
+    return table_of_results(downstream, TEXTS, rows, "model", "suite", "text", "size", "variant")
 
 
-def _outcome(document: dict[str, Any]) -> tuple[Any, ...]:
-    scores, gold = document["log_likelihoods"], document["gold"]
-    own = 0 if len(scores) == 1 else gold
-    others = [score for place, score in enumerate(scores) if place != own]
-    return (
-        document["document"],
-        document.get("group", ""),
-        len(scores),
-        len(document["straddling"]),
-        gold,
-        document["prediction"],
-        document["correct"],
-        None if own is None else scores[own],
-        None if own is None or not others else max(others),
-    )
+def tasks(result: Any) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a downstream result's tasks."""
+    for name, task in result["tasks"].items():
+        yield {**task, "task": name}
+
+
+def questions(result: Any) -> Iterator[Row]:
+    """Yield the entries of a downstream result's questions."""
+    for task in tasks(result):
+        for question in task["documents"]:
+            yield {**question, "task": task["task"]}
 
 
 ANSWERS = "downstream/{model}/{variant}/{size}/{suite}.json"
@@ -174,7 +98,7 @@ BOUNDARIES = TidyTable(
     "a tokenizer on a task; the same for all models",
     (VARIANT, SIZE, SUITE, TASK, Column("num_fewshot", pl.Int64, "examples in the prompt", "examples"), *STRADDLING),
     maker=boundary_table,
-    takes=("results",),
+    takes=("files.downstream",),
     keys=("variant", "size", "suite", "task"),
     command="tabulate",
     prints=(
@@ -205,7 +129,7 @@ OUTCOMES = TidyTable(
     "outcomes",
     "a question, asked of a model with a tokenizer",
     (
-        *HEAD,
+        *MEASURED,
         TASK,
         DOCUMENT,
         GROUP,
@@ -218,7 +142,7 @@ OUTCOMES = TidyTable(
         Column("log_likelihood_of_others", pl.Float64, "greatest log-likelihood of the other choices", "nats"),
     ),
     maker=outcome_table,
-    takes=("results",),
+    takes=("files.downstream",),
     keys=("variant", "size", "model", "suite", "task", "document"),
     command="tabulate",
     of_models=True,
@@ -233,7 +157,7 @@ TEXTS = TidyTable(
         Column("tokens", pl.Int64, "tokens of the text", "tokens"),
     ),
     maker=text_table,
-    takes=("results",),
+    takes=("files.downstream",),
     keys=("variant", "size", "model", "suite", "text"),
     command="tabulate",
     prints=(
@@ -250,29 +174,17 @@ TEXTS = TidyTable(
 )
 
 
-def accuracy_table(results: Iterable[Path | str]) -> pl.DataFrame:
+def accuracy_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return accuracies of every model on every task.
 
     Args:
-        results: downstream result files, one per model, variant, size and suite, in any order.
+        downstream: see :func:`boundary_table`.
 
     Returns:
         The columns of :data:`ACCURACY`, one row per model, suite, size, variant and task, in this order. The accuracy
         is null for a task without one.
-
-    Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
-    frames = [to_frame([], ACCURACY.schema, "")]
-    for path in results:
-        result = read_result(path, AGAIN, lenient=True)
-        head = [require_key(result, key, path) for key in LONG_FORMAT_HEAD]
-        rows = []
-        for name, task in require_key(result, "tasks", path, kind=dict).items():
-            keys = ("accuracy", "random_baseline", "n", "accuracy_stderr", "num_fewshot", "straddling")
-            rows.append((*head, name, *(require_key(task, key, path, f"tasks.{name}.") for key in keys)))
-        frames.append(to_frame(rows, ACCURACY.schema, path))
-    return pl.concat(frames).sort("model", "suite", "size", "variant", "task")
+    return table_of_results(downstream, ACCURACY, tasks, "model", "suite", "size", "variant", "task").fill_nan(None)
 
 
 ACCURACY = TidyTable(

@@ -1,6 +1,7 @@
 """Lower bounds on the token count of any vocabulary, the best vocabulary found, and gaps of tokenizers to the bound."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ from tokbench.io.json import read_result
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.optimum.gap import LowerBound, gap_of
 from tokbench.tabulation.columns import CORPUS, LANGUAGE, REASON, SIZE
-from tokbench.tabulation.reading import AGAIN, require_key, to_frame
+from tokbench.tabulation.reading import AGAIN, Row, frame_of_result, require_key
 from tokbench.tabulation.table import EXCESS, SHARE, Column, Print, TidyTable
 from tokbench.tabulation.tokenizer_pairs import Compared
 from tokbench.tokenizer import Tokenizer
 
-TOLD = ("bound", "relaxed", "tokens", "gap", "unsettled", "unrounded", "candidates")
+PROVEN = ("bound", "relaxed", "tokens", "gap", "unsettled", "unrounded", "candidates")
 
 
 def bounds_table(bound_files: Iterable[Path | str]) -> pl.DataFrame:
@@ -28,20 +29,27 @@ def bounds_table(bound_files: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
-    frames = [to_frame([], BOUNDS.schema, "")]
-    for path in map(Path, bound_files):
-        content = read_result(path, AGAIN)
-        size = require_key(content, "size", path)
-        rows = []
-        for language, one in {"": content, **content.get("languages", {})}.items():
-            proven = require_key(one, "bound", path) is not None
-            values = [require_key(one, key, path) for key in TOLD] if proven else [None] * len(TOLD)
-            long = require_key(one, "left_out", path) if proven else {}
-            values += [require_key(long, key, path) if proven else None for key in ("pretokens", "share")]
-            reason = None if proven else require_key(one, "reason", path)
-            rows.append((path.parts[-3], language, path.parts[-2], size, *values, reason))
-        frames.append(to_frame(rows, BOUNDS.schema, path))
-    return pl.concat(frames).sort("corpus", "language", "pretokenization", "size")
+    frames = [frame_of_result(path, BOUNDS, partial(_bounds, path)) for path in map(Path, bound_files)]
+    table = pl.concat([pl.DataFrame(schema=BOUNDS.schema), *frames])
+    return table.sort("corpus", "language", "pretokenization", "size").fill_nan(None)
+
+
+def _bounds(path: Path, result: Any) -> Iterator[Row]:
+    """Yield a row for the full text and for each of its languages."""
+    nothing: dict[str, Any] = {**dict.fromkeys(PROVEN), "left_out": dict.fromkeys(("pretokens", "share"))}
+    for language, bound in {"": result, **result.get("languages", {})}.items():
+        proven = bound["bound"] is not None
+        values = bound if proven else nothing
+        yield {
+            **{name: values[name] for name in PROVEN},
+            "corpus": path.parts[-3],
+            "language": language,
+            "pretokenization": path.parts[-2],
+            "size": result["size"],
+            "left_out_pretokens": values["left_out"]["pretokens"],
+            "left_out_share": values["left_out"]["share"],
+            "reason": None if proven else bound["reason"],
+        }
 
 
 BOUNDS = TidyTable(

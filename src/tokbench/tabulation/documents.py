@@ -1,58 +1,44 @@
 """Tidy tables by document or word: model bits, token counts, morpheme boundaries, and evaluation text seen in
 training."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tokbench.io.json import read_result
-from tokbench.tabulation.answers import HEAD, Result
+from tokbench.tabulation.answers import MEASURED
 from tokbench.tabulation.columns import BOUNDARIES, CORPUS, LANGUAGE, REASON, TOKENS
 from tokbench.tabulation.ngram_bits import LOST
-from tokbench.tabulation.reading import AGAIN, read_long_format, require_key, to_frame
+from tokbench.tabulation.reading import Row, rows_of_lists, table_of_results
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 
-def document_bits_table(results: Iterable[Result]) -> pl.DataFrame:
+def document_bits_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return bits of every document, one row per model, tokenizer, suite and document.
 
     Args:
-        results: see :class:`tokbench.tabulation.answers.Results`. Results without bits per byte have no row.
+        downstream: downstream result files, in any order. Results without bits per byte have no row.
 
     Returns:
         The columns of :data:`DOCUMENT_BITS`, ordered by corpus, model, suite, size, variant and document.
 
     Raises:
-        TokbenchError: a key is missing or a value has another type; the message names the file.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    frames = [to_frame([], DOCUMENT_BITS.schema, "")]
-    for result in results:
-        of = result.whole.get("bits_per_byte_of")
-        if of is None:
-            continue
-        head = (*result.head.values(), result.whole.get("corpus", ""))
-        rows: list[tuple[Any, ...]] = [
-            (
-                *head,
-                *(
-                    require_key(document, key, result.path, "bits_per_byte_of.by_document.")
-                    for key in ("document", "language", "bytes", "bits")
-                ),
-                document.get("bytes_lost", 0),
-            )
-            for document in require_key(of, "by_document", result.path, "bits_per_byte_of.", kind=list)
-        ]
-        frames.append(to_frame(rows, DOCUMENT_BITS.schema, result.path))
-    return pl.concat(frames).sort("corpus", "model", "suite", "size", "variant", "document")
+
+    def rows(result: Any) -> Any:
+        return [] if result.get("bits_per_byte_of") is None else result["bits_per_byte_of"]["by_document"]
+
+    order = ("corpus", "model", "suite", "size", "variant", "document")
+    return table_of_results(downstream, DOCUMENT_BITS, rows, *order).fill_nan(None)
 
 
 DOCUMENT_BITS = TidyTable(
     "document_bits",
     "a document of the evaluation split under a model with a tokenizer, and the suite that measured it",
     (
-        *HEAD,
+        *MEASURED,
         CORPUS,
         Column("document", pl.Int64, "position of the document in its source"),
         LANGUAGE,
@@ -61,7 +47,7 @@ DOCUMENT_BITS = TidyTable(
         LOST,
     ),
     maker=document_bits_table,
-    takes=("results",),
+    takes=("files.downstream",),
     keys=("variant", "size", "model", "suite", "corpus", "document"),
     command="tabulate",
     of_models=True,
@@ -69,15 +55,23 @@ DOCUMENT_BITS = TidyTable(
 
 
 def tokens_by_document_table(token_files: Iterable[Path | str]) -> pl.DataFrame:
-    """Return token counts of every document or group of documents.
+    """Return token counts of every document or group of documents, ordered by corpus, size, variant and document.
 
     Args:
         token_files: results of ``tokbench count_tokens``, in any order.
 
     Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    return read_long_format(token_files, TOKENS_BY_DOCUMENT.schema)
+    return _table_of_lists(token_files, TOKENS_BY_DOCUMENT)
+
+
+def _table_of_lists(paths: Iterable[Path | str], table: TidyTable) -> pl.DataFrame:
+    """Return a table of results with a list for each of its columns after variant, size and corpus."""
+    names = list(table.schema)[3:]
+    return table_of_results(
+        paths, table, lambda result: rows_of_lists(result, names), "corpus", "size", "variant", names[0]
+    )
 
 
 TOKENS_BY_DOCUMENT = TidyTable(
@@ -92,15 +86,15 @@ TOKENS_BY_DOCUMENT = TidyTable(
 
 
 def alignment_by_word_table(word_files: Iterable[Path | str]) -> pl.DataFrame:
-    """Return boundary counts of every scored word or group of words.
+    """Return boundary counts of every scored word or group of words, ordered by corpus, size, variant and word.
 
     Args:
         word_files: results of ``tokbench measure_resource --by-word``, in any order.
 
     Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    return read_long_format(word_files, ALIGNMENT_BY_WORD.schema)
+    return _table_of_lists(word_files, ALIGNMENT_BY_WORD)
 
 
 ALIGNMENT_BY_WORD = TidyTable(
@@ -122,22 +116,28 @@ def leakage_table(leakage_files: Iterable[Path | str]) -> pl.DataFrame:
         leakage_files: results of ``tokbench find_leakage``, in any order.
 
     Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    frames = [to_frame([], LEAKAGE.schema, "")]
-    for path in leakage_files:
-        content = read_result(path, AGAIN)
-        head = [require_key(content, key, path) for key in ("corpus", "documents", "bytes")]
-        rows: list[tuple[Any, ...]] = []
-        for other in require_key(content, "others", path, kind=list):
-            names = [require_key(other, key, path, "others.") for key in ("corpus", "split")]
-            counts = [
-                require_key(other, key, path, "others.") for key in ("read", "equal_documents", "documents", "bytes")
-            ]
-            share = counts[-1] / head[-1] if head[-1] else None
-            rows.append((head[0], *names, *head[1:], *counts, share, None if head[-1] else "no text"))
-        frames.append(to_frame(rows, LEAKAGE.schema, path))
-    return pl.concat(frames).sort("corpus", "other_corpus", "split")
+    return table_of_results(leakage_files, LEAKAGE, _overlaps, "corpus", "other_corpus", "split").fill_nan(None)
+
+
+def _overlaps(result: Any) -> Iterator[Row]:
+    """Yield a row for each split that the evaluation text was searched in."""
+    size = result["bytes"]
+    for other in result["others"]:
+        yield {
+            "corpus": result["corpus"],
+            "other_corpus": other["corpus"],
+            "split": other["split"],
+            "documents": result["documents"],
+            "bytes": size,
+            "read_bytes": other["read"],
+            "equal_documents": other["equal_documents"],
+            "shared_documents": other["documents"],
+            "shared_bytes": other["bytes"],
+            "shared_share": other["bytes"] / size if size else None,
+            "reason": None if size else "no text",
+        }
 
 
 LEAKAGE = TidyTable(

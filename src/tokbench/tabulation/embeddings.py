@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tokbench.io.json import read_result
 from tokbench.io.tables import read_frame
 from tokbench.kernels.elementary import decimal_logs_of, powers_of
 from tokbench.metric.measurement import ADDED, DROPPED
 from tokbench.tabulation.columns import MODEL, PARALLEL, REASON, SIZE, SOURCE, TARGET, TOKENIZERS, VARIANT
-from tokbench.tabulation.reading import require_key, size_of, to_frame
+from tokbench.tabulation.reading import Row, frame_of_result, size_of
 from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 from tokbench.tabulation.tokenizer_pairs import marked
 
@@ -132,6 +131,17 @@ class MeasuredEmbeddings(NamedTuple):
     tokenizers: str
     folder: Path
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Columns that identify the embeddings, in the order of the tables."""
+        return {**{column.name: key for column, key in zip(OF, self.keys, strict=True)}, "tokenizers": self.tokenizers}
+
+    def measurements(self, result: Any) -> Iterator[Row]:
+        """Yield the rows of this side in the measurements of a model's embeddings."""
+        for row in result["measurements"]:
+            if row["side"] == self.keys[-1]:
+                yield {**row, **self.columns}
+
     def tokens(self) -> pl.DataFrame:
         """Read every token with its norm and probability."""
         return read_frame(self.folder / f"{self.keys[-1]}.parquet", AGAIN)
@@ -146,11 +156,10 @@ def translation_embedding_norms(folders: Iterable[Path | str], own_sizes: Mappin
     """
     frames = [pl.DataFrame(schema=TRANSLATION_EMBEDDING_NORMS.schema)]
     for group in _compared(folders, own_sizes):
-        step = norm_step(one.tokens().select("norm") for one in group)
-        for one in group:
-            heads = zip(TRANSLATION_EMBEDDING_NORMS.schema, (*one.keys, one.tokenizers), strict=False)
-            cells = norm_cells(one.tokens(), step).sort([column.name for column in CLASSES[:-1]])
-            frame = cells.select(*(pl.lit(value).alias(name) for name, value in heads), pl.all())
+        step = norm_step(model.tokens().select("norm") for model in group)
+        for model in group:
+            cells = norm_cells(model.tokens(), step).sort([column.name for column in CLASSES[:-1]])
+            frame = cells.select(*(pl.lit(value).alias(name) for name, value in model.columns.items()), pl.all())
             frames.append(frame.cast(TRANSLATION_EMBEDDING_NORMS.schema))  # type: ignore[arg-type]
     return pl.concat(frames)
 
@@ -164,26 +173,23 @@ def translation_embeddings(folders: Iterable[Path | str], own_sizes: Mapping[str
         folders: see :func:`translation_embedding_norms`.
         own_sizes: sizes of external tokenizers, by variant.
     """
-    rows: list[tuple[Any, ...]] = []
+    frames = [pl.DataFrame(schema=TRANSLATION_EMBEDDINGS.schema)]
     for group in _compared(folders, own_sizes):
         first = group[0]
         base = first.tokens()
-        for one in group:
-            path = one.folder / "measurements.json"
-            for row in require_key(read_result(path, AGAIN), "measurements", path, kind=list):
-                if require_key(row, "side", path) == one.keys[-1]:
-                    names = ("metric", "definition", "value", "n", "reason")
-                    rows.append((*one.keys, one.tokenizers, *(require_key(row, name, path) for name in names)))
-            if one is not first:
-                own = one.tokens()
+        for model in group:
+            path = model.folder / "measurements.json"
+            frames.append(frame_of_result(path, TRANSLATION_EMBEDDINGS, model.measurements))
+            if model is not first:
+                own = model.tokens()
                 added = own.join(base, on="token", how="anti")
                 dropped = base.join(own, on="token", how="anti")
-                found = [
+                measurements = [
                     *marked(added, f"tokens that {first.tokenizers} lacks {ADDED}"),
                     *marked(dropped, f"tokens of {first.tokenizers} that are lacking {DROPPED}, in its model"),
                 ]
-                rows += ((*one.keys, one.tokenizers, *asdict(row).values()) for row in found)
-    return to_frame(rows, TRANSLATION_EMBEDDINGS.schema, "embeddings of translation models")
+                frames.append(TRANSLATION_EMBEDDINGS.frame(asdict(row) | model.columns for row in measurements))
+    return pl.concat(frames).fill_nan(None)
 
 
 def _compared(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> Iterator[list[MeasuredEmbeddings]]:

@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 
 from tokbench.io.tables import read_frame
-from tokbench.tabulation.answers import Results
 from tokbench.tabulation.bounds import Bounds, read_bounds
 from tokbench.tabulation.reading import run_of
 from tokbench.tokenizer import Tokenizer
@@ -68,11 +67,6 @@ class Gathered:
     def vocabularies(self) -> dict[Key, Vocabulary]:
         """Vocabularies by variant and size; tokenizers that run through other libraries have none."""
         return {key: one.vocabulary for key, one in self.tokenizers.items() if not one.library_name}
-
-    @cached_property
-    def results(self) -> Results:
-        """Downstream results, each read when iteration reaches it."""
-        return Results(self.named("downstream"))
 
     @cached_property
     def tokens(self) -> dict[str, Mapping[Key, pl.DataFrame]]:

@@ -10,12 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from tokbench.errors import TokbenchError, unknown
-from tokbench.io.json import read_result
 from tokbench.metric.measurement import Measurement
 from tokbench.metric.usage import UNKNOWN_VOCABULARY
 from tokbench.tabulation.bounds import Bounds, attained, gaps
 from tokbench.tabulation.columns import INTRINSIC as COLUMNS
-from tokbench.tabulation.reading import AGAIN, require_key, to_frame
+from tokbench.tabulation.reading import table_of_results
 from tokbench.tabulation.table import Print, TidyTable, require, schema
 from tokbench.tabulation.tokenizer_pairs import (
     ALL_RESOURCES,
@@ -109,16 +108,7 @@ def intrinsic_table(measurements: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
-    frames = [to_frame([], INTRINSIC.schema, "")]
-    for path in measurements:
-        content = read_result(path, AGAIN, lenient=True)
-        head = [require_key(content, key, path) for key in ("variant", "size", "corpus")]
-        rows = []
-        for index, row in enumerate(require_key(content, "measurements", path, kind=list)):
-            keys = ("language", "metric", "definition", "value", "n", "reason")
-            rows.append((*head, *(require_key(row, key, path, f"measurements[{index}].") for key in keys)))
-        frames.append(to_frame(rows, INTRINSIC.schema, path))
-    return pl.concat(frames).sort(ORDER)
+    return table_of_results(measurements, INTRINSIC, lambda result: result["measurements"], *ORDER).fill_nan(None)
 
 
 def _compared(

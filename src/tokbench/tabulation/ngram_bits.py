@@ -1,18 +1,15 @@
 """Bits per byte of token n-gram models: by language, and of each document."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import fsum
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tokbench.io.json import read_result
 from tokbench.tabulation.columns import CANNOT, CORPUS, LANGUAGE, ORDER, SIZE, TRAINING_BYTES, VARIANT
-from tokbench.tabulation.reading import AGAIN, require_key, to_frame
+from tokbench.tabulation.reading import Row, table_of_results
 from tokbench.tabulation.table import Column, Print, TidyTable
-
-Row = tuple[Any, ...]
 
 
 def ngram_bits_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
@@ -22,63 +19,53 @@ def ngram_bits_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
         ngram_files: results of ``tokbench ngram_bits``, in any order.
 
     Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    frames = [to_frame([], NGRAM_BITS.schema, "")]
-    for path in ngram_files:
-        head, content = _read(path)
-        documents = require_key(content, "documents", path, kind=list)
-        training = {
-            require_key(one, "training_bytes", path): one for one in require_key(content, "training", path, kind=list)
-        }
-        languages: dict[str, list[int]] = {"": list(range(len(documents)))}
-        for number, document in enumerate(documents):
-            languages.setdefault(require_key(document, "language", path), []).append(number)
-        if len(languages) == 2:
-            languages = {"": languages[""]}
-        rows = []
-        for model in require_key(content, "models", path, kind=list):
-            budget, order, bits = (require_key(model, key, path) for key in ("training_bytes", "order", "bits"))
-            counts = [
-                require_key(content, "vocabulary", path),
-                *(require_key(training[budget], key, path) for key in ("tokens", "unused_entries", "unseen_tokens")),
-            ]
-            for language, numbers in languages.items():
-                size, lost = (
-                    sum(documents[number].get(key, 0) for number in numbers) for key in ("bytes", "bytes_lost")
-                )
-                if size:
-                    value = fsum(bits[number] for number in numbers) / size
-                    rows.append((*head, language, order, budget, value, len(numbers), size, *counts, lost))
-        frames.append(to_frame(rows, NGRAM_BITS.schema, path))
-    return pl.concat(frames).sort("corpus", "language", "training_bytes", "order", "size", "variant")
+    order = ("corpus", "language", "training_bytes", "order", "size", "variant")
+    return table_of_results(ngram_files, NGRAM_BITS, _language_bits, *order).fill_nan(None)
+
+
+def _language_bits(result: Any) -> Iterator[Row]:
+    """Yield a row for each model and language, and for each model and all languages."""
+    documents = result["documents"]
+    training = {counts["training_bytes"]: counts for counts in result["training"]}
+    # A text of one language has no rows by language.
+    languages: dict[str, list[int]] = {"": list(range(len(documents)))}
+    for number, document in enumerate(documents):
+        languages.setdefault(document["language"], []).append(number)
+    if len(languages) == 2:
+        languages = {"": languages[""]}
+    # Texts without bytes have no value.
+    for model in result["models"]:
+        counts = training[model["training_bytes"]]
+        for language, numbers in languages.items():
+            size, lost = (sum(documents[number].get(key, 0) for number in numbers) for key in ("bytes", "bytes_lost"))
+            if size:
+                yield {
+                    **model,
+                    "language": language,
+                    "value": fsum(model["bits"][number] for number in numbers) / size,
+                    "documents": len(numbers),
+                    "bytes": size,
+                    "vocabulary": result["vocabulary"],
+                    "training_tokens": counts["tokens"],
+                    "unused_entries": counts["unused_entries"],
+                    "unseen_tokens": counts["unseen_tokens"],
+                    "bytes_lost": lost,
+                }
 
 
 def ngram_documents_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
     """Return bits of every document under every model; see :func:`ngram_bits_table`."""
-    frames = [to_frame([], NGRAM_DOCUMENTS.schema, "")]
-    for path in ngram_files:
-        head, content = _read(path)
-        documents = [
-            (
-                *(require_key(document, key, path) for key in ("document", "language", "bytes")),
-                document.get("tokens"),
-                document.get("bytes_lost", 0),
-            )
-            for document in require_key(content, "documents", path, kind=list)
-        ]
-        rows = [
-            (*head, model["order"], model["training_bytes"], *document[:-2], bits, *document[-2:])
-            for model in require_key(content, "models", path, kind=list)
-            for document, bits in zip(documents, require_key(model, "bits", path, kind=list), strict=True)
-        ]
-        frames.append(to_frame(rows, NGRAM_DOCUMENTS.schema, path))
-    return pl.concat(frames).sort("corpus", "training_bytes", "order", "size", "variant", "document")
+    order = ("corpus", "training_bytes", "order", "size", "variant", "document")
+    return table_of_results(ngram_files, NGRAM_DOCUMENTS, _document_bits, *order).fill_nan(None)
 
 
-def _read(path: Path | str) -> tuple[Row, Any]:
-    content = read_result(path, AGAIN, lenient=True)
-    return tuple(require_key(content, key, path) for key in ("variant", "size", "corpus")), content
+def _document_bits(result: Any) -> Iterator[Row]:
+    """Yield a row for each model and document."""
+    for model in result["models"]:
+        for document, bits in zip(result["documents"], model["bits"], strict=True):
+            yield {**model, "bytes_lost": 0, **document, "bits": bits}
 
 
 LOST = Column("bytes_lost", pl.Int64,

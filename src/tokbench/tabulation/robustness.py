@@ -1,13 +1,13 @@
 """Changes of segmentations under perturbations of text, by document."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from tokbench.io.json import read_result
 from tokbench.tabulation.columns import PERTURBED
-from tokbench.tabulation.reading import AGAIN, require_key, to_frame
+from tokbench.tabulation.reading import Row, rows_of_lists, table_of_results
 from tokbench.tabulation.table import TidyTable
 
 
@@ -21,19 +21,16 @@ def robustness_documents_table(robustness_files: Iterable[Path | str]) -> pl.Dat
         The columns of :data:`ROBUSTNESS_DOCUMENTS`, ordered by corpus, size and variant. Kinds keep their order.
 
     Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    frames = [to_frame([], ROBUSTNESS_DOCUMENTS.schema, "")]
-    for path in robustness_files:
-        content = read_result(path, AGAIN, lenient=True)
-        head = [require_key(content, key, path) for key in ("variant", "size", "corpus")]
-        rows = [
-            (*head, require_key(kind, "kind", path), *document)
-            for kind in require_key(content, "kinds", path, kind=list)
-            for document in zip(*(require_key(kind, key, path, kind=list) for key in BY_DOCUMENT), strict=True)
-        ]
-        frames.append(to_frame(rows, ROBUSTNESS_DOCUMENTS.schema, path))
-    return pl.concat(frames).sort("corpus", "size", "variant", maintain_order=True)
+    return table_of_results(robustness_files, ROBUSTNESS_DOCUMENTS, _documents, "corpus", "size", "variant")
+
+
+def _documents(result: Any) -> Iterator[Row]:
+    """Yield a row for each kind of perturbation and document."""
+    for kind in result["kinds"]:
+        for row in rows_of_lists(kind, BY_DOCUMENT):
+            yield {**row, "kind": kind["kind"], "document": row["documents"]}
 
 
 BY_DOCUMENT = ("documents", "edits", "tokens", "added", "changed")

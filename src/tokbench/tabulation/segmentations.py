@@ -1,111 +1,100 @@
 """Tidy tables of documents and questions in other segmentations, next to the same ones in the tokenizer's own."""
 
-from collections.abc import Iterable
-from math import isfinite
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tokbench.tabulation.answer_measures import bits_per_byte
-from tokbench.tabulation.answers import HEAD, Result, table_of_results
+from tokbench.tabulation.answers import MEASURED
 from tokbench.tabulation.columns import (
     REASON,
     SEGMENTATION,
     SEGMENTED_DOCUMENTS_COLUMNS,
     SEGMENTED_QUESTIONS_COLUMNS,
 )
+from tokbench.tabulation.reading import Row, table_of_results
 from tokbench.tabulation.table import Column, Print, TidyTable
 
-Row = tuple[Any, ...]
-KEY = "other_segmentations"
-"""Key of a downstream result."""
+ORDER = ("model", "suite", "size", "variant", "segmentation")
 
 
-def segmented_documents_table(results: Iterable[Result]) -> pl.DataFrame:
+def segmented_documents_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return bits and tokens of every document that another segmentation changes, in both segmentations.
 
     Args:
-        results: see :class:`tokbench.tabulation.answers.Results`. Results without other segmentations have no row.
+        downstream: downstream result files, in any order. Results without other segmentations have no row.
 
     Returns:
         The columns of :data:`SEGMENTED_DOCUMENTS`, ordered by corpus, model, suite, size, variant, segmentation and
         document.
+
+    Raises:
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    keys = ("document", "language", "bytes", "own_bits", "bits", "own_tokens", "tokens")
 
-    def rows(result: Result) -> list[Row]:
-        head = (*result.head.values(), result.whole.get("corpus", ""))
-        return [
-            (*head, kind, *(document[key] for key in keys))
-            for kind, of_kind in result.whole.get(KEY, {}).items()
-            for document in of_kind["documents"]
-        ]
+    def rows(result: Any) -> Iterator[Row]:
+        for kind, measured in _kinds(result):
+            for document in measured["documents"]:
+                yield {**document, "segmentation": kind}
 
-    table = table_of_results(results, rows, SEGMENTED_DOCUMENTS.schema)
-    return table.sort("corpus", "model", "suite", "size", "variant", "segmentation", "document")
+    return table_of_results(downstream, SEGMENTED_DOCUMENTS, rows, "corpus", *ORDER, "document")
 
 
-def segmented_questions_table(results: Iterable[Result]) -> pl.DataFrame:
+def segmented_questions_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return the answer to every question that another segmentation changes, in both segmentations.
 
     Args:
-        results: see :func:`segmented_documents_table`.
+        downstream: see :func:`segmented_documents_table`.
 
     Returns:
         The columns of :data:`SEGMENTED_QUESTIONS`, ordered by model, suite, size, variant, segmentation, task and
         question.
     """
 
-    def rows(result: Result) -> list[Row]:
-        corpus = result.whole.get("corpus", "")
-        found = []
-        for kind, of_kind in result.whole.get(KEY, {}).items():
-            for name, task in of_kind["tasks"].items():
-                own = {question["document"]: question for question in result.whole["tasks"][name]["documents"]}
+    def rows(result: Any) -> Iterator[Row]:
+        for kind, measured in _kinds(result):
+            for name, task in measured["tasks"].items():
+                own = {question["document"]: question for question in result["tasks"][name]["documents"]}
                 for question in task["documents"]:
-                    pair = own[question["document"]], question
-                    source = question.get("source_document")
-                    place = question["document"], question.get("group", ""), "" if source is None else corpus, source
-                    answers = (*(one["correct"] for one in pair), *(_right_bits(one) for one in pair))
-                    found.append((*result.head.values(), kind, name, *place, *answers))
-        return found
+                    before = own[question["document"]]
+                    answers = {f"own_{key}": before[key] for key in ("correct", "bits_per_byte")}
+                    yield {**question, **answers, "segmentation": kind, "task": name}
 
-    table = table_of_results(results, rows, SEGMENTED_QUESTIONS.schema)
-    return table.sort("model", "suite", "size", "variant", "segmentation", "task", "document")
+    return table_of_results(downstream, SEGMENTED_QUESTIONS, rows, *ORDER, "task", "document")
 
 
-def _right_bits(question: dict[str, Any]) -> float | None:
-    """Return the bits per byte of the right answer; None if several are right."""
-    right = 0 if len(question["log_likelihoods"]) == 1 else question["gold"]
-    if right is None:
-        return None
-    bits = bits_per_byte(question["log_likelihoods"][right], question["bytes"][right])
-    return bits if isfinite(bits) else None
-
-
-def segmented_texts_table(results: Iterable[Result]) -> pl.DataFrame:
+def segmented_texts_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return how many texts each segmentation changes and by how many tokens, or the reason why it changes none.
 
     Args:
-        results: see :func:`segmented_documents_table`.
+        downstream: see :func:`segmented_documents_table`.
 
     Returns:
         The columns of :data:`SEGMENTED_TEXTS`, ordered by model, suite, size, variant and segmentation.
     """
 
-    def rows(result: Result) -> list[Row]:
-        found = []
-        for kind, of_kind in result.whole.get(KEY, {}).items():
-            documents, tasks = of_kind["documents"], of_kind["tasks"].values()
-            tokens, own = (sum(one[key] for one in documents) for key in ("tokens", "own_tokens"))
-            counts = (sum(task[key] for task in tasks) for key in ("n", "left_out", "longer_documents"))
-            ratio = tokens / own if own else None
-            texts = len(documents), of_kind["documents_left_out"]
-            found.append((*result.head.values(), kind, ratio, *texts, *counts, of_kind["reason"]))
-        return found
+    def rows(result: Any) -> Iterator[Row]:
+        for kind, measured in _kinds(result):
+            tasks = measured["tasks"].values()
+            tokens, own = (sum(document[key] for document in measured["documents"]) for key in ("tokens", "own_tokens"))
+            yield {
+                "segmentation": kind,
+                "tokens_ratio": tokens / own if own else None,
+                "documents": len(measured["documents"]),
+                "documents_left_out": measured["documents_left_out"],
+                "questions": sum(task["n"] for task in tasks),
+                "questions_left_out": sum(task["left_out"] for task in tasks),
+                "longer": sum(task["longer_documents"] for task in tasks),
+                "reason": measured["reason"],
+            }
 
-    table = table_of_results(results, rows, SEGMENTED_TEXTS.schema)
-    return table.sort("model", "suite", "size", "variant", "segmentation")
+    return table_of_results(downstream, SEGMENTED_TEXTS, rows, *ORDER)
+
+
+def _kinds(result: Any) -> Any:
+    """Return the kinds of other segmentations in a downstream result with their measurements."""
+    return result.get("other_segmentations", {}).items()
 
 
 SEGMENTED_DOCUMENTS = TidyTable(
@@ -114,7 +103,7 @@ SEGMENTED_DOCUMENTS = TidyTable(
     "with `other_segmentations`",
     SEGMENTED_DOCUMENTS_COLUMNS,
     maker=segmented_documents_table,
-    takes=("results",),
+    takes=("files.downstream",),
     keys=("variant", "size", "model", "suite", "corpus", "segmentation", "document"),
     command="tabulate",
     of_models=True,
@@ -125,7 +114,7 @@ SEGMENTED_QUESTIONS = TidyTable(
     "`other_segmentations`",
     SEGMENTED_QUESTIONS_COLUMNS,
     maker=segmented_questions_table,
-    takes=("results",),
+    takes=("files.downstream",),
     keys=("variant", "size", "model", "suite", "segmentation", "task", "document"),
     command="tabulate",
     of_models=True,
@@ -134,7 +123,7 @@ SEGMENTED_TEXTS = TidyTable(
     "segmented_texts",
     "another segmentation of the texts of a model with a tokenizer, under a suite with `other_segmentations`",
     (
-        *HEAD,
+        *MEASURED,
         SEGMENTATION,
         Column("tokens_ratio", pl.Float64, "tokens of the changed documents / tokens in the tokenizer's segmentation",
                "ratio", "tokens / own tokens", 2, empty="no document is changed or measured"),
@@ -147,7 +136,7 @@ SEGMENTED_TEXTS = TidyTable(
         REASON,
     ),
     maker=segmented_texts_table,
-    takes=("results",),
+    takes=("files.downstream",),
     keys=("variant", "size", "model", "suite", "segmentation"),
     command="tabulate",
     prints=(

@@ -1,48 +1,39 @@
 """Estimates of probability that scores miss: coverings of straddling choices, and alternative segmentations."""
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from tokbench.io.json import read_result
+from tokbench.tabulation.answers import tasks
 from tokbench.tabulation.columns import MODEL, SIZE, SUITE, TASK, VARIANT
-from tokbench.tabulation.reading import AGAIN, HEAD, require_key, to_frame
+from tokbench.tabulation.reading import table_of_results
 from tokbench.tabulation.table import Column, Print, TidyTable
 
+ORDER = ("model", "suite", "size", "variant")
 
-def coverings_table(results: Iterable[Path | str]) -> pl.DataFrame:
+
+def coverings_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return how much likelier contexts would be with unused coverings, by task with straddling choices.
 
     An unused covering is a token sequence that the tokenizer produced for none of the continuations tried.
 
     Args:
-        results: downstream result files, one per model, variant, size and suite, in any order.
+        downstream: downstream result files, one per model, variant, size and suite, in any order.
 
     Returns:
-        The columns of :data:`COVERINGS`, ordered by model, suite, size, variant and task. Both numbers are null if a
-        question was scored by a version that did not measure them.
+        The columns of :data:`COVERINGS`, ordered by model, suite, size, variant and task. Both numbers are null if
+        they were not measured, see :func:`tokbench.evaluation.evaluate.unused_coverings`.
 
     Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    frames = [to_frame([], COVERINGS.schema, "")]
-    for path in results:
-        result = read_result(path, AGAIN, lenient=True)
-        head = [require_key(result, key, path) for key in HEAD]
-        rows = []
-        for name, task in require_key(result, "tasks", path, kind=dict).items():
-            documents = require_key(task, "documents", path, f"tasks.{name}.", list)
-            within = f"tasks.{name}.documents."
-            straddling = [one for one in documents if require_key(one, "straddling", path, within, list)]
-            nats = [require_key(one, "unwritten", path, within, float) for one in straddling if "unwritten" in one]
-            if len(nats) < len(straddling):
-                rows.append((*head, name, len(straddling), None, None))
-            elif nats:
-                rows.append((*head, name, len(nats), math.fsum(nats) / len(nats), max(nats)))
-        frames.append(to_frame(rows, COVERINGS.schema, path))
-    return pl.concat(frames).sort("model", "suite", "size", "variant", "task")
+
+    def rows(result: Any) -> list[dict[str, Any]]:
+        return [{**task["coverings"], "task": task["task"]} for task in tasks(result) if task["coverings"]]
+
+    return table_of_results(downstream, COVERINGS, rows, *ORDER, "task").fill_nan(None)
 
 
 NOT_TAKEN = "scored before this was measured, or through another library, whose tokens are not known by their bytes"
@@ -88,50 +79,45 @@ COVERINGS = TidyTable(
 BITS = "bits per byte"
 
 
-def one_segmentation_table(results: Iterable[Path | str]) -> pl.DataFrame:
+def one_segmentation_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return the estimated bits per byte that a model loses because only one segmentation of a text counts.
 
     Args:
-        results: downstream result files, one per model, variant, size and suite, in any order.
+        downstream: downstream result files, in any order.
 
     Returns:
         The columns of :data:`ONE_SEGMENTATION`, ordered by model, suite, size and variant. Suites without this estimate
         or without text have no row.
 
     Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    return _of_excerpts(results, ONE_SEGMENTATION)
+    return _table_of_excerpts(downstream, ONE_SEGMENTATION)
 
 
-def summed_bits_table(results: Iterable[Path | str]) -> pl.DataFrame:
+def summed_bits_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return bits per byte with all segmentations that a beam followed.
 
     Args:
-        results: downstream result files, as for :func:`one_segmentation_table`.
+        downstream: downstream result files, as for :func:`one_segmentation_table`.
 
     Returns:
         The columns of :data:`SUMMED_BITS`, ordered by model, suite, size and variant. Suites without this measure or
         without text have no row.
 
     Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    return _of_excerpts(results, SUMMED_BITS)
+    return _table_of_excerpts(downstream, SUMMED_BITS)
 
 
-def _of_excerpts(results: Iterable[Path | str], table: TidyTable) -> pl.DataFrame:
-    """Return the rows of a table whose name is a key of the results, and whose columns are keys of its value."""
-    frames = [to_frame([], table.schema, "")]
-    keys = [column.name for column in table.columns[len(HEAD) :]]
-    for path in results:
-        result = read_result(path, AGAIN, lenient=True)
-        head = [require_key(result, key, path) for key in HEAD]
-        if isinstance(result, dict) and result.get(table.name) is not None:
-            measured = require_key(result, table.name, path, kind=dict)
-            values = [require_key(measured, key, path, f"{table.name}.") for key in keys]
-            frames.append(to_frame([(*head, *values)], table.schema, path))
-    return pl.concat(frames).sort("model", "suite", "size", "variant")
+def _table_of_excerpts(downstream: Iterable[Path | str], table: TidyTable) -> pl.DataFrame:
+    """Return a table with a row for each result that has a value under the table's name."""
+
+    def rows(result: Any) -> list[Any]:
+        return [] if result.get(table.name) is None else [result[table.name]]
+
+    return table_of_results(downstream, table, rows, *ORDER).fill_nan(None)
 
 
 ONE_DOCUMENT = "an interval needs two documents that differ"

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.io.json import read_result
 from tokbench.tabulation.columns import TOKEN_SCORES
-from tokbench.tabulation.reading import AGAIN, require_key, to_frame
+from tokbench.tabulation.reading import rows_of_lists, table_of_results
 from tokbench.tabulation.table import TidyTable
 
-HEAD = ("variant", "size", "model", "corpus")
 BY_TOKEN = ("rank", "token", "occurrences", "scored", "bits", "uniform_bits")
 
 
@@ -24,16 +22,15 @@ def token_scores_table(token_score_files: Iterable[Path | str]) -> pl.DataFrame:
         The columns of :data:`SCORED_TOKENS`, ordered by variant, size, model, corpus and rank.
 
     Raises:
-        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
     """
-    frames = [to_frame([], SCORED_TOKENS.schema, "")]
-    for path in token_score_files:
-        content = read_result(path, AGAIN, lenient=True)
-        head = [require_key(content, key, path) for key in HEAD]
-        lists = (require_key(content, key, path, kind=list) for key in BY_TOKEN)
-        rows = [(*head, *row) for row in zip(*lists, strict=True)]
-        frames.append(to_frame(rows, SCORED_TOKENS.schema, path))
-    return pl.concat(frames).sort(*HEAD, "rank")
+    rows = table_of_results(
+        token_score_files,
+        SCORED_TOKENS,
+        lambda result: rows_of_lists(result, BY_TOKEN),
+        *("variant", "size", "model", "corpus", "rank"),
+    )
+    return rows.fill_nan(None)
 
 
 SCORED_TOKENS = TidyTable(

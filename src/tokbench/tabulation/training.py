@@ -1,17 +1,26 @@
 """Tables of language model training: loss curves, text read, scores of checkpoints, and held-out bits per byte."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.io.json import read_json, read_result
+from tokbench.io.json import read_json
 from tokbench.io.paths import literal
 from tokbench.io.text_files import first_line
+from tokbench.tabulation.answers import tasks
 from tokbench.tabulation.columns import CONVERGENCE_COLUMNS, MODEL, REASON, SIZE, SUITE, TRAINED_ON_COLUMNS, VARIANT
-from tokbench.tabulation.reading import AGAIN, HEAD, require_key, run_of, to_frame
+from tokbench.tabulation.reading import (
+    Row,
+    frame_of_result,
+    frame_of_rows,
+    require_key,
+    run_of,
+    table_of_results,
+)
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 
@@ -88,14 +97,15 @@ def trained_on_table(models: Iterable[Path | str], own_sizes: Mapping[str, int])
     Raises:
         TokbenchError: a manifest is not JSON or a value has another type; the message names the file.
     """
-    frames = [to_frame([], TRAINED_ON.schema, "")]
+    frames = [pl.DataFrame(schema=TRAINED_ON.schema)]
     for folder in map(Path, models):
         file = folder / "manifest.json"
         if read := _read(file):
             model, variant, size = run_of(folder, own_sizes)
-            values = [read.get(key) for key in ("documents", "text_bytes", "tokens", "sequences", "batches")]
-            frames.append(to_frame([(variant, size, model, *values, _petaflop(read))], TRAINED_ON.schema, file))
-    return pl.concat(frames).sort("model", "size", "variant")
+            row = {column: read.get(column) for column in TRAINED_ON.schema}
+            row |= {"model": model, "variant": variant, "size": size, "petaflop": _petaflop(read)}
+            frames.append(frame_of_rows(file, TRAINED_ON, [row]))
+    return pl.concat(frames).sort("model", "size", "variant").fill_nan(None)
 
 
 def _read(manifest: Path) -> Mapping[str, Any]:
@@ -139,7 +149,7 @@ Reached = Mapping[str, Mapping[str, Any]]
 
 
 def convergence_table(
-    along: Iterable[Path | str],
+    checkpoints: Iterable[Path | str],
     downstream: Iterable[Path | str],
     models: Iterable[Path | str],
     own_sizes: Mapping[str, int],
@@ -147,7 +157,7 @@ def convergence_table(
     """Return scores of kept checkpoints and of the final models.
 
     Args:
-        along: results ``.../{model}/{variant}/{size}/{share}/{suite}.json`` of checkpoints.
+        checkpoints: results ``.../{model}/{variant}/{size}/{share}/{suite}.json`` of checkpoints.
         downstream: results of models; models without checkpoints are skipped.
         models: folders of the models; their manifests record batch and tokens of each checkpoint.
         own_sizes: sizes of external tokenizers, by variant.
@@ -158,21 +168,31 @@ def convergence_table(
     Raises:
         TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
-    files = [(Path(path), Path(path).parts[-2]) for path in along]
-    reached = dict(_reached(models, own_sizes)) if files else {}
-    rows = []
-    for path, share in (*files, *((Path(path), "1.0") for path in downstream if files)):
-        result = read_result(path, AGAIN, lenient=True)
-        variant, size, model, suite = (require_key(result, key, path) for key in HEAD)
-        if share not in (at := reached.get((model, variant, size), {})):
-            continue
-        found = [require_key(task, "accuracy", path) for task in require_key(result, "tasks", path, kind=dict).values()]
-        known = [one for one in found if one is not None]
-        accuracy = sum(known) / len(known) if known and len(known) == len(found) else None
-        batch, tokens = (require_key(at[share], key, path) for key in ("batch", "tokens"))
-        bits = result.get("bits_per_byte")
-        rows.append((variant, size, model, suite, float(share), batch, tokens, accuracy, len(found), bits))
-    return to_frame(rows, CONVERGENCE.schema, "").sort("model", "suite", "size", "variant", "share")
+    if not (shares := {Path(path): Path(path).parts[-2] for path in checkpoints}):
+        return pl.DataFrame(schema=CONVERGENCE.schema)
+    reached = dict(_reached(models, own_sizes))
+    shares |= {Path(path): "1.0" for path in downstream}
+    frames = [
+        frame_of_result(path, CONVERGENCE, partial(_mean_scores, share=share, reached=reached))
+        for path, share in shares.items()
+    ]
+    return pl.concat(frames).sort("model", "suite", "size", "variant", "share").fill_nan(None)
+
+
+def _mean_scores(result: Any, share: str, reached: Mapping[tuple[str, str, int], Reached]) -> Iterator[Row]:
+    """Yield the row of a downstream result, or none if its model keeps no checkpoint at a share of the training."""
+    place = reached.get((result["model"], result["variant"], result["size"]), {}).get(share)
+    if place is not None:
+        accuracies = [task["accuracy"] for task in tasks(result)]
+        complete = accuracies and None not in accuracies
+        yield {
+            "share": float(share),
+            "batch": place["batch"],
+            "tokens": place["tokens"],
+            "accuracy": sum(accuracies) / len(accuracies) if complete else None,
+            "tasks": len(accuracies),
+            "bits_per_byte": result.get("bits_per_byte"),
+        }
 
 
 def _reached(
@@ -234,7 +254,7 @@ CONVERGENCE = TidyTable(
 )  # fmt: skip
 
 
-def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
+def bits_per_byte_table(downstream: Iterable[Path | str]) -> pl.DataFrame:
     """Return bits per byte of every model.
 
     Returns:
@@ -244,19 +264,18 @@ def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
-    frames = [to_frame([], BITS_PER_BYTE.schema, "")]
-    for path in results:
-        result = read_result(path, AGAIN, lenient=True)
-        value = result.get("bits_per_byte")
-        equal = result.get("bits_per_byte_equal_context")
-        reason = None
-        if value is None:
-            reason = "the suite did not measure bits per byte"
-        elif equal is None and "bits_per_byte_equal_context" in result:
-            reason = "works through another library, whose tokens are not known by their bytes"
-        row = (*(require_key(result, key, path) for key in HEAD), value, equal, reason)
-        frames.append(to_frame([row], BITS_PER_BYTE.schema, path))
-    return pl.concat(frames).sort("model", "suite", "size", "variant")
+    return table_of_results(downstream, BITS_PER_BYTE, _text_bits, "model", "suite", "size", "variant").fill_nan(None)
+
+
+def _text_bits(result: Any) -> Iterator[Row]:
+    """Yield the row of a downstream result."""
+    value, equal_context = result.get("bits_per_byte"), result.get("bits_per_byte_equal_context")
+    reason = None
+    if value is None:
+        reason = "the suite did not measure bits per byte"
+    elif equal_context is None and "bits_per_byte_equal_context" in result:
+        reason = "works through another library, whose tokens are not known by their bytes"
+    yield {"value": value, "equal_context": equal_context, "reason": reason}
 
 
 BITS_PER_BYTE = TidyTable(

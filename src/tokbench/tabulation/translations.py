@@ -1,19 +1,17 @@
 """Tables of translation: scores of models on tests, scores of sentences, and counts of corpus cleaning."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tokbench.errors import TokbenchError
 from tokbench.io.atomic import reject_altered
-from tokbench.io.json import read_json, read_result
+from tokbench.io.json import read_json
 from tokbench.tabulation.columns import PARALLEL, SENTENCES, SYSTEM, TOKENIZERS, TRANSLATION_METRIC
-from tokbench.tabulation.reading import size_of
+from tokbench.tabulation.reading import Row, size_of, table_of_results
 from tokbench.tabulation.table import Column, Print, TidyTable
-
-REMEDY = "score the translations again"
 
 
 def score_table(files: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
@@ -26,12 +24,14 @@ def score_table(files: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl
     Raises:
         TokbenchError: a file is not such a result, or a tokenizer's size is not known.
     """
-    rows = [
-        {**of, **{key: one[key] for key in ("metric", "value", "low", "high", "signature")}, "n": whole["n"]}
-        for of, whole in (_read(file, own_sizes) for file in files)
-        for one in whole["scores"]
-    ]
-    return pl.DataFrame(rows, schema=TRANSLATION_SCORES.schema)
+    rows = partial(_scores, own_sizes=own_sizes)
+    return table_of_results(files, TRANSLATION_SCORES, rows)
+
+
+def _scores(result: Any, own_sizes: Mapping[str, int]) -> Iterator[Row]:
+    """Yield a row for each metric."""
+    for score in result["scores"]:
+        yield {**score, **_system(result, own_sizes), "n": result["n"]}
 
 
 def sentence_table(files: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
@@ -44,32 +44,26 @@ def sentence_table(files: Iterable[Path | str], own_sizes: Mapping[str, int]) ->
     Raises:
         TokbenchError: see :func:`score_table`.
     """
-    return pl.DataFrame(
-        [row for file in files for row in _sentences(file, own_sizes)], schema=TRANSLATION_SENTENCES.schema
-    )
+    rows = partial(_sentences, own_sizes=own_sizes)
+    return table_of_results(files, TRANSLATION_SENTENCES, rows)
 
 
-def _sentences(file: Path | str, own_sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    of, whole = _read(file, own_sizes)
-    own = whole["sentences"]
-    for score in whole["scores"]:
-        metric = score["metric"]
-        counts = own.get(f"{metric} statistics") or [None] * whole["n"]
-        for pair, value, numbers in zip(own["pair"], own[metric], counts, strict=True):
-            spelt = None if numbers is None else " ".join(map(str, numbers))
-            yield {**of, "metric": metric, "pair": pair, "value": value, "statistics": spelt}
+def _sentences(result: Any, own_sizes: Mapping[str, int]) -> Iterator[Row]:
+    """Yield a row for each metric and sentence."""
+    system, sentences = _system(result, own_sizes), result["sentences"]
+    for metric in (score["metric"] for score in result["scores"]):
+        counts = sentences.get(f"{metric} statistics") or [None] * result["n"]
+        for pair, value, numbers in zip(sentences["pair"], sentences[metric], counts, strict=True):
+            statistics = None if numbers is None else " ".join(map(str, numbers))
+            yield {**system, "metric": metric, "pair": pair, "value": value, "statistics": statistics}
 
 
-def _read(file: Path | str, own_sizes: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
-    whole = read_result(Path(file), REMEDY)
-    try:
-        of = {column.name: whole[column.name] for column in SYSTEM}
-        names = (whole["source_variant"], whole["target_variant"])
-        of["size"] = size_of(file, of["size"], names[0], own_sizes)
-        of["tokenizers"] = names[0] if names[0] == names[1] else " + ".join(names)
-        return of, {key: whole[key] for key in ("n", "scores", "sentences")}
-    except (KeyError, TypeError):
-        raise TokbenchError(f"{file}: not scores of translations; {REMEDY}") from None
+def _system(result: Any, own_sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return the columns of a result that identify a translation model on a test."""
+    source, target = result["source_variant"], result["target_variant"]
+    system = {column.name: result[column.name] for column in SYSTEM}
+    size = size_of(f"scores of {system['model']} on {system['test']}", system["size"], source, own_sizes)
+    return {**system, "size": size, "tokenizers": source if source == target else f"{source} + {target}"}
 
 
 def cleaning_table(folders: Iterable[Path | str]) -> pl.DataFrame:
@@ -83,8 +77,9 @@ def cleaning_table(folders: Iterable[Path | str]) -> pl.DataFrame:
         file = folder / "counts.json"
         reject_altered(file, "delete its folder and run the workflow again")
         for split, counts in read_json(file, "prepare the parallel corpus again").items():
-            rows += [(folder.name, split, what, number) for what, number in counts.items()]
-    return pl.DataFrame(rows, schema=PARALLEL_CORPORA.schema, orient="row")
+            for pairs, number in counts.items():
+                rows.append({"parallel": folder.name, "split": split, "pairs": pairs, "n": number})
+    return PARALLEL_CORPORA.frame(rows)
 
 
 TRANSLATION_SCORES = TidyTable(

@@ -159,7 +159,7 @@ def test_relative_to_a_baseline() -> None:
 
 
 def downstream(**changes: object) -> dict[str, object]:
-    outcome = {"accuracy": 0.5, "accuracy_stderr": 0.1, "n": 10, "random_baseline": 0.5}
+    outcome = {"accuracy": 0.5, "stderr": 0.1, "n": 10, "random_baseline": 0.5}
     tasks = {"piqa": outcome | {"straddling": 2, "num_fewshot": 0}}
     return {"suite": "s", "model": "m", "variant": "v", "size": 300, "tasks": tasks, "bits_per_byte": 1.5} | changes
 
@@ -168,7 +168,7 @@ def test_accuracy_table_from_files(tmp_path: Path) -> None:
     first, second = tmp_path / "a.json", tmp_path / "b.json"
     write_result(first, downstream(perplexity=float("nan")))
     lacking = {"piqa": {"accuracy": None, "n": 0, "random_baseline": 0.5}}
-    lacking["piqa"] |= {"accuracy_stderr": None, "straddling": 0, "num_fewshot": 0}
+    lacking["piqa"] |= {"stderr": None, "straddling": 0, "num_fewshot": 0}
     write_result(second, downstream(variant="u", tasks=lacking, bits_per_byte=None))
     table = accuracy_table([first, second])
     rows = [("u", 300, "m", "s", "piqa", None, 0.5, 0), ("v", 300, "m", "s", "piqa", 0.5, 0.5, 10)]
@@ -184,10 +184,10 @@ def test_accuracy_table_from_files(tmp_path: Path) -> None:
     [
         ("{", r"bad\.json:1:2: not JSON"),
         ("[" * 100_000, r"bad\.json: lists and objects are nested too deeply; make the result again"),
-        (downstream(tasks=[]), r"bad\.json: tasks is list, not dict; make the result again"),
+        (downstream(tasks=[]), r"bad\.json: a value of the wrong type for accuracy .*; make the result again"),
         ("[]", r"bad\.json: a JSON object is expected, found list"),
-        (downstream(tasks={"piqa": {"accuracy": 1}}), r"bad\.json: no key tasks\.piqa\.random_baseline"),
-        (downstream(size="big"), r"bad\.json: a value of the wrong type"),
+        (downstream(tasks={"piqa": {"accuracy": 1}}), r"bad\.json: no key random_baseline for table accuracy"),
+        (downstream(size="big"), r"bad\.json: a value of the wrong type for accuracy.size"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, content: str | dict[str, object], message: str) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.small_report import altered, whole
+from tokbench.evaluation.answer_measures import bits_per_byte, measure_answer, probability_over_choices
 from tokbench.io.json import write_result
 from tokbench.report.exhibits import Exhibit, Heading, Table
 from tokbench.report.sections.answer_measures import answer_measures
@@ -33,23 +34,22 @@ from tokbench.statistics.significance.estimate import ratio, ratio_over_both
 from tokbench.statistics.significance.student import power_of
 from tokbench.statistics.significance.verdicts import NO_DIFFERENCE
 from tokbench.statistics.significance.wilcoxon import benjamini_hochberg, holm
-from tokbench.tabulation.answer_measures import (
-    ANSWER_MEASURES,
-    answer_measure_table,
-    bits_per_byte,
-    probability_over_choices,
-)
-from tokbench.tabulation.answers import Results
+from tokbench.tabulation.answer_measures import ANSWER_MEASURES, answer_measure_table
 from tokbench.tabulation.columns import QUESTION_MEASURES
 from tokbench.tabulation.table import schema
 
 LN2 = log(2)
-QUESTION: dict[str, Any] = {"straddling": [], "prediction": 0, "correct": True}
+PLACE = {"group": "", "source_corpus": "", "source_document": None}
+QUESTION: dict[str, Any] = {**PLACE, "straddling_choices": [], "prediction": 0, "correct": True}
 
 
 def results(folder: Path, *, name: str = "m", **tasks: dict[str, Any]) -> Path:
-    """Write a result with these tasks."""
+    """Write a result with these tasks, whose questions lack their measures."""
     path = folder / f"{name}.json"
+    for task in tasks.values():
+        task["documents"] = [
+            question | measure_answer(question, task.get("metric", "acc")) for question in task["documents"]
+        ]
     head = {"model": name, "variant": "bpe", "size": 512, "suite": "s", "corpus": "books", "texts": {}}
     write_result(path, head | {"tasks": tasks})
     return path
@@ -85,18 +85,19 @@ def test_bits_are_of_the_bytes_that_are_scored() -> None:
 def test_three_questions_by_hand(tmp_path: Path) -> None:
     """Bits of 3, 2 and 4; probabilities of 2/3, 1/2, and none for a single choice."""
     questions = [
-        QUESTION | {"document": 0, "gold": 0, "log_likelihoods": [-6 * LN2, -7 * LN2], "bytes": [2, 9], "group": "g"},
-        QUESTION | {"document": 1, "gold": 1, "log_likelihoods": [-6 * LN2, -6 * LN2], "bytes": [9, 3]},
+        QUESTION
+        | {"document": 0, "gold": 0, "log_likelihoods": [-6 * LN2, -7 * LN2], "choice_bytes": [2, 9], "group": "g"},
+        QUESTION | {"document": 1, "gold": 1, "log_likelihoods": [-6 * LN2, -6 * LN2], "choice_bytes": [9, 3]},
     ]
-    single = [QUESTION | {"document": 0, "gold": None, "log_likelihoods": [-20 * LN2], "bytes": [5]}]
-    several = [QUESTION | {"document": 0, "gold": None, "log_likelihoods": [-1.0, -2.0], "bytes": [5, 5]}]
+    single = [QUESTION | {"document": 0, "gold": None, "log_likelihoods": [-20 * LN2], "choice_bytes": [5]}]
+    several = [QUESTION | {"document": 0, "gold": None, "log_likelihoods": [-1.0, -2.0], "choice_bytes": [5, 5]}]
     file = results(
         tmp_path,
         choices={"metric": "acc", "documents": questions},
         single={"metric": "acc", "documents": single},
         several={"metric": "acc", "documents": several},
     )
-    table = answer_measure_table(Results([file]))
+    table = answer_measure_table([file])
     assert dict(table.schema) == ANSWER_MEASURES.schema
     rows = table.select("task", "document", "group", "bytes", "bits_per_byte", "probability").rows()
     assert [row[:4] for row in rows] == [
@@ -111,22 +112,22 @@ def test_three_questions_by_hand(tmp_path: Path) -> None:
 
 
 def test_probabilities_of_tasks_scored_by_length_divide_by_bytes(tmp_path: Path) -> None:
-    question = QUESTION | {"document": 0, "gold": 1, "log_likelihoods": [-2.0, -4.0], "bytes": [2, 4]}
+    question = QUESTION | {"document": 0, "gold": 1, "log_likelihoods": [-2.0, -4.0], "choice_bytes": [2, 4]}
     unconditional = question | {"log_likelihoods": [-2.0, -4.0, -0.1, -0.2]}
-    source = question | {"source_document": 7}
+    source = question | {"source_corpus": "books", "source_document": 7}
     file = results(
         tmp_path,
         a={"metric": "acc_norm", "documents": [question]},
         b={"metric": "acc_norm", "documents": [unconditional]},
         c={"metric": "acc", "documents": [source]},
     )
-    rows = answer_measure_table(Results([file])).rows(named=True)
+    rows = answer_measure_table([file]).rows(named=True)
     assert [row["probability"] for row in rows] == [0.5, 0.5, pytest.approx(1 / (1 + exp(2)))]
     assert all(row["bits_per_byte"] is not None for row in rows)
     assert [row["divided_by"] for row in rows] == ["bytes", "bytes", ""]
     assert [(row["source_corpus"], row["source_document"]) for row in rows] == [("", None)] * 2 + [("books", 7)]
-    infinite = QUESTION | {"document": 0, "gold": 0, "log_likelihoods": [-float("inf"), -1.0], "bytes": [2, 4]}
-    (row,) = answer_measure_table(Results([results(tmp_path, a={"documents": [infinite]})])).rows(named=True)
+    infinite = QUESTION | {"document": 0, "gold": 0, "log_likelihoods": [-float("inf"), -1.0], "choice_bytes": [2, 4]}
+    (row,) = answer_measure_table([results(tmp_path, a={"documents": [infinite]})]).rows(named=True)
     assert (row["bits_per_byte"], row["probability"]) == (None, 0)
 
 

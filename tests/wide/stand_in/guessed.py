@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tokbench.corpus.documents import Document
+from tokbench.evaluation.answer_measures import measure_answer
 from tokbench.evaluation.suites import SuiteOptions
 from tokbench.io.atomic import reject_altered
 from tokbench.io.identity import made_from, model_digest
@@ -63,31 +64,34 @@ def _answered(questions: Path, rng: np.random.Generator) -> dict[str, Any]:
         characters = [len(choice) for choice in row["choices"]]
         likelihoods = (-rng.random(len(characters)) * 50 - 1).round(6).tolist()
         prediction = int(np.argmax(likelihoods))
-        documents.append(
-            {
-                "document": number,
-                "log_likelihoods": likelihoods,
-                "characters": characters,
-                "bytes": [len(choice.encode()) for choice in row["choices"]],
-                "straddling": [],
-                "gold": row["gold"],
-                "prediction": prediction,
-                "correct": prediction == row["gold"],
-                "tokens": [1 + length // 4 for length in characters],
-            }
-        )
+        answer = {
+            "document": number,
+            "group": "",
+            "source_corpus": "",
+            "source_document": None,
+            "log_likelihoods": likelihoods,
+            "characters": characters,
+            "choice_bytes": [len(choice.encode()) for choice in row["choices"]],
+            "straddling_choices": [],
+            "gold": row["gold"],
+            "prediction": prediction,
+            "correct": prediction == row["gold"],
+            "tokens": [1 + length // 4 for length in characters],
+        }
+        documents.append(answer | measure_answer(answer, "acc"))
     accuracy = float(np.mean([one["correct"] for one in documents]))
     choices = sum(len(one["characters"]) for one in documents)
     return {
         "accuracy": accuracy,
-        "accuracy_stderr": math.sqrt(accuracy * (1 - accuracy) / max(1, len(documents) - 1)),
+        "stderr": math.sqrt(accuracy * (1 - accuracy) / max(1, len(documents) - 1)),
         "metric": "acc",
         "n": len(documents),
         "choices": choices,
         "random_baseline": len(documents) / choices,
         "num_fewshot": 0,
         "straddling": 0,
-        "straddling_documents": 0,
+        "straddling_questions": 0,
+        "coverings": None,
         "truncated_documents": 0,
         "documents": documents,
     }
@@ -109,6 +113,7 @@ def _text(texts: list[Document], bits: list[float]) -> dict[str, Any]:
                 "bytes": len(document.text),
                 "document": document.document,
                 "language": document.language,
+                "bytes_lost": 0,
             }
             for bit, count, document in zip(bits, tokens, texts, strict=True)
         ],
