@@ -92,21 +92,24 @@ def bits_per_byte(
     pending: list[tuple[int, Window]] = []
 
     def flush() -> None:
-        surprisals = window_surprisals(model, [one for _, one in pending], device)
+        surprisals = window_surprisals(model, [window for _, window in pending], device)
         for (number, _), of_targets in zip(pending, surprisals, strict=True):
             nats[number].append(of_targets.sum().item())
         pending.clear()
 
+    # Batches of windows cross the ends of documents.
     for number, document in enumerate(documents):
         ids = list(encode(document))
         measured.append({"bits": 0.0, "tokens": len(ids), "bytes": len(document)})
         nats.append([])
-        for one in cut([start, *ids]):
-            pending.append((number, one))
+        for window in cut([start, *ids]):
+            pending.append((number, window))
             if len(pending) == batch_size:
                 flush()
     if pending:
         flush()
+
+    # Totals are exact sums of the windows, not of the rounded documents.
     for of_document, sums in zip(measured, nats, strict=True):
         of_document["bits"] = round(math.fsum(sums) / math.log(2), 6)
     total_bytes = sum(document["bytes"] for document in measured)

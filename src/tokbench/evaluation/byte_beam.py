@@ -132,7 +132,7 @@ class ByteBeam:
         The sum is below 1 by the probability that the text ends here, if the vocabulary lacks the model's special
         tokens.
         """
-        found = np.zeros(BYTES)
+        probabilities = np.zeros(BYTES)
         logs = np.array([context.log_alive(self.place) for context in self.contexts])
         total = log_sum(logs)
         for context in self.contexts:
@@ -141,8 +141,8 @@ class ByteBeam:
             tokens = self.spellings.ordered[context.first : context.last]
             bytes_ = np.fromiter((token[depth] for token in tokens), np.int64, len(tokens))
             weights = context.expected[context.first : context.last] * math.exp(context.log_weight - total)
-            found += np.bincount(bytes_, weights, BYTES)
-        return found
+            probabilities += np.bincount(bytes_, weights, BYTES)
+        return probabilities
 
     def _going_on(self) -> Iterator[Context]:
         """Yield the contexts whose next token may go beyond the last byte; the range of tokens becomes smaller."""

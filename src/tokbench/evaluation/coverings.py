@@ -164,14 +164,14 @@ def coverings(
     Returns:
         Each as tokens before the last one -> possible last tokens, ascending.
     """
-    found: defaultdict[Ids, set[int]] = defaultdict(set)
+    written: defaultdict[Ids, set[int]] = defaultdict(set)
     tried: defaultdict[Ids, set[int]] = defaultdict(set)
     if not context:
         return {}, {}
     head = tuple(encode(context[:settled]))
     for whole in (tuple(encode(context)), *wholes):
         count = spellings.within(whole, len(context) - 1)
-        found[whole[:count]].add(whole[count])
+        written[whole[:count]].add(whole[count])
     for place in range(max(settled, len(context) - spellings.longest + 1), len(context)):
         opening = context[settled:place]
         before = (*head, *encode(opening))
@@ -179,25 +179,25 @@ def coverings(
             tried[before].add(last)
             ids = tuple(encode(opening + spellings.tokens[last]))
             count = spellings.within(ids, len(context) - settled - 1)
-            found[*head, *ids[:count]].add(ids[count])
-    unwritten = {before: last - found.get(before, set()) for before, last in tried.items()}
-    return _ordered(found), _ordered(unwritten)
+            written[*head, *ids[:count]].add(ids[count])
+    unwritten = {before: last - written.get(before, set()) for before, last in tried.items()}
+    return _ordered(written), _ordered(unwritten)
 
 
-def _ordered(found: Mapping[Ids, set[int]]) -> Coverings:
-    return {before: sorted(last) for before, last in found.items() if last}
+def _ordered(lasts: Mapping[Ids, set[int]]) -> Coverings:
+    return {before: sorted(last) for before, last in lasts.items() if last}
 
 
-def log_covered(found: Mapping[Ids, list[int]], given: Callable[[Ids], LogProbabilities]) -> float:
+def log_covered(ways: Mapping[Ids, list[int]], given: Callable[[Ids], LogProbabilities]) -> float:
     """Return the logarithm of the summed probability of some coverings; minus infinity for none.
 
     Args:
-        found: coverings in the form of :func:`coverings`.
+        ways: coverings in the form of :func:`coverings`.
         given: function to the next token's log-probabilities after each prefix of a sequence, including all of it.
     """
     terms = [
         log_probability(before, given(before)) + log_sum(given(before)[len(before), last])
-        for before, last in found.items()
+        for before, last in ways.items()
     ]
     return log_sum(np.array(terms)) if terms else -math.inf
 

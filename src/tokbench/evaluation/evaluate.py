@@ -56,6 +56,7 @@ def outcomes(
     metric = str(settings.metric)
     if metric not in samples[0]:
         raise TokbenchError(f"suite: task '{name}' has no metric '{metric}' ({samples[0]['metrics']})")
+    # Questions in their order, whatever that of the answers.
     boundaries = getattr(lm, "boundaries", {}).get(name, {})
     ordered = sorted(samples, key=lambda sample: sample["doc_id"])
     documents = [
@@ -63,6 +64,8 @@ def outcomes(
         for sample in ordered
     ]
     choices = [document["choices"] for document in documents]
+
+    # Totals of the task.
     n = len(documents)
     accuracy = sum(document["correct"] for document in documents) / n
     baseline = math.fsum(1 / count for count in choices if count > 1) / n

@@ -61,6 +61,7 @@ def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path
     import datasets
     from lm_eval.tasks import TaskManager
 
+    # The tasks as lm-eval describes them.
     datasets.disable_progress_bars()
     if suite.source == "hub":
         manager = TaskManager()
@@ -81,6 +82,8 @@ def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path
         raise TokbenchError(
             f"suite: the data of a task could not be read ({reason}); fetch it, or correct the task"
         ) from error
+
+    # Texts are measured in bits per byte, and questions have choices.
     for name, task in tasks.items():
         if name in suite.texts:
             if task.OUTPUT_TYPE != "loglikelihood_rolling":
@@ -99,8 +102,8 @@ def revision(task: "Task") -> str | None:
     """Return the commit of a hub task's data set, which is the name of its cache folder; None if there is none."""
     for split in task.dataset.values():
         for file in split.cache_files:
-            if re.fullmatch(r"[0-9a-f]{40}", found := Path(file["filename"]).parent.name):
-                return found
+            if re.fullmatch(r"[0-9a-f]{40}", commit := Path(file["filename"]).parent.name):
+                return commit
     return None
 
 
@@ -159,14 +162,14 @@ def _set_examples(name: str, task: "Task", wanted: int | None) -> None:
     count = task.config.num_fewshot
     if not count:
         return
-    found = len(task.fewshot_docs() or ())
+    examples = len(task.fewshot_docs() or ())
     named = task.fewshot_cfg.split is not None or task.fewshot_cfg.samples is not None
     if not (named or task.has_training_docs() or task.has_validation_docs()):
         task.fewshot_cfg.split = task.config.test_split
-        found -= 1
-    if found < count:
+        examples -= 1
+    if examples < count:
         raise TokbenchError(
-            f"suite: task '{name}' has {found} questions for examples, num_fewshot asks for {count}; "
+            f"suite: task '{name}' has {examples} questions for examples, num_fewshot asks for {count}; "
             "lower num_fewshot or make the tasks from a longer text"
         )
 
@@ -211,7 +214,7 @@ def check_task(config: dict[str, Any], name: str, path: str) -> None:
         value = config.get(key)
         if key == "description" and isinstance(value, str) and not is_template(value):
             continue
-        if not any(type(value) is type(one) and value == one for one in written.get(key, ())):
+        if not any(type(value) is type(choice) and value == choice for choice in written.get(key, ())):
             raise TokbenchError(f"{path}: key '{key}' is not as Tokbench writes it (found {value!r:.40}); {REMEDY}")
 
 

@@ -262,24 +262,24 @@ def task_files(suite: SuiteOptions) -> list[Path]:
     Raises:
         TokbenchError: the suite has no path, or a task has no file. The message names it.
     """
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for name in suite.tasks:
         task = suite.local_task(name)
         for pattern in filter(None, (task.file, task.fewshot_file)):
-            found |= dict.fromkeys(_matching(suite, pattern, name))
-    return list(found)
+            files |= dict.fromkeys(_matching(suite, pattern, name))
+    return list(files)
 
 
 def _matching(suite: SuiteOptions, pattern: str, task: str) -> list[Path]:
     if suite.path is None:
         raise TokbenchError("path: a local suite needs the folder of its files; add it")
-    found = sorted(file for file in suite.path.glob(pattern) if file.is_file())
-    if not found:
+    files = sorted(file for file in suite.path.glob(pattern) if file.is_file())
+    if not files:
         raise TokbenchError(
             f"no file '{pattern}' of the task '{task}' in '{suite.path}'; leave the task out, or name its file "
             f"under files.{task}"
         )
-    return found
+    return files
 
 
 class Written(NamedTuple):
@@ -307,8 +307,8 @@ def write_local_tasks(suite: SuiteOptions, folder: Path | str) -> dict[str, Writ
     """
     with atomic_folder(folder, "tasks") as partial:
         written = {name: _write_task(suite, name, partial) for name in suite.tasks}
-        manifest: dict[str, dict[str, int]] = {"questions": {name: one.questions for name, one in written.items()}}
-        if skipped := {name: one.skipped for name, one in written.items() if one.skipped}:
+        manifest: dict[str, dict[str, int]] = {"questions": {name: task.questions for name, task in written.items()}}
+        if skipped := {name: task.skipped for name, task in written.items() if task.skipped}:
             manifest["skipped"] = skipped
         (partial / "tasks.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     return written
@@ -334,20 +334,20 @@ def _write_task(suite: SuiteOptions, name: str, folder: Path) -> Written:
     }
     if shape == "choices" and not any(row["context"] for row in questions):
         config["num_fewshot"] = 0  # Full texts are compared. lm-eval never overrides a zero.
-    found = len(questions) - 1
+    available = len(questions) - 1
     if task.fewshot_file is not None:
         examples, left_out = _read(_matching(suite, task.fewshot_file, name), task)
         _write_rows(folder / f"{name}.fewshot.jsonl", examples)
         skipped += left_out
-        found = len(examples)
+        available = len(examples)
         config["dataset_kwargs"]["data_files"]["train"] = f"{name}.fewshot.jsonl"
         config |= {"training_split": "train", "fewshot_split": "train"}
         if task.format == "mmlu":
             config["fewshot_config"] = {"sampler": "first_n"}
     needed = 0 if config.get("num_fewshot") == 0 else suite.settings(name).num_fewshot or 0
-    if found < needed:
+    if available < needed:
         raise TokbenchError(
-            f"{suite.path}/{task.fewshot_file or task.file}: {found} questions of the task '{name}' are left for "
+            f"{suite.path}/{task.fewshot_file or task.file}: {available} questions of the task '{name}' are left for "
             f"examples, and num_fewshot asks for {needed}; lower num_fewshot, or name a file with more questions"
         )
     (folder / f"{name}.yaml").write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")

@@ -72,14 +72,14 @@ def read_paragraphs(documents: Iterable[tuple[int, bytes]], max_bytes: int) -> t
         words: list[str] = []
         for line in [*kept.split(b"\n"), b""]:
             try:
-                found = line.decode("utf-8").split()
+                line_words = line.decode("utf-8").split()
             except UnicodeDecodeError:
-                found = []
+                line_words = []
                 invalid += 1
-            if not found and words:
+            if not line_words and words:
                 paragraphs.append(Paragraph(document, tuple(words)))
                 words = []
-            words.extend(found)
+            words.extend(line_words)
         left -= len(text)
         if left <= 0:
             break
@@ -305,29 +305,32 @@ def make_tasks(
     }
     with atomic_folder(folder, "tasks") as partial:
         for task in dict.fromkeys(options.tasks):
+            # Each task has draws of its own.
             rng = Random(f"{options.seed} {task}")
-            found = _distinct(MAKERS[task](paragraphs, options, rng))
-            if not found:
+            questions = _distinct(MAKERS[task](paragraphs, options, rng))
+            if not questions:
                 raise TokbenchError(
                     f"evaluation split: its {manifest['words']} words give no question for the task '{task}' "
                     f"({invalid} lines are not UTF-8); give a longer split of running text, or leave '{task}' out"
                 )
-            rng.shuffle(found)
-            pool = min(options.fewshot_pool, len(found) // 4)
+
+            # Examples come first in the random order, then the questions that are asked.
+            rng.shuffle(questions)
+            pool = min(options.fewshot_pool, len(questions) // 4)
             if pool < (needed := examples.get(task, 0)):
                 raise TokbenchError(
                     f"evaluation split: {pool} questions of the task '{task}' are left for examples, and a suite asks "
                     f"for {needed} (num_fewshot); lower num_fewshot, or give a longer split of running text"
                 )
-            asked = found[pool : pool + options.questions]
+            asked = questions[pool : pool + options.questions]
             _write_questions(partial / f"{task}.test.jsonl", asked, rng)
             if pool:
-                _write_questions(partial / f"{task}.fewshot.jsonl", found[:pool], rng)
+                _write_questions(partial / f"{task}.fewshot.jsonl", questions[:pool], rng)
             (partial / f"{task}.yaml").write_text(_task_yaml(task, fewshot=pool > 0), encoding="utf-8")
             manifest["tasks"][task] = {
                 "questions": len(asked),
                 "asked_for": options.questions,
-                "found": len(found),
+                "found": len(questions),
                 "fewshot_pool": pool,
                 "random_baseline": 1 / (1 + len(asked[0].distractors)),
             }

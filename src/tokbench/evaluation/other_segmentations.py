@@ -139,9 +139,9 @@ class OtherSegmentation:
     def _pretoken(self, text: bytes, place: int, *, first: bool) -> Sequence[int]:
         """Return the ids of a pre-token, or of its end if ``first`` is False."""
         if text not in self.added:
-            found = self._characters(text, first) if self.kind == "characters" else self._random(text, place, first)
-            if found is not None:
-                return found
+            ids = self._characters(text, first) if self.kind == "characters" else self._random(text, place, first)
+            if ids is not None:
+                return ids
         return self._own(text)
 
     def _characters(self, text: bytes, first: bool) -> Ids | None:
@@ -231,10 +231,10 @@ class OtherSegmentation:
         pieces.append((start, end, False))
         ids: list[int] = []
         for first, last, from_right in pieces:
-            found = (self._from_right if from_right else self._from_left)(text, first, last, borders)
-            if found is None:
+            tokens = (self._from_right if from_right else self._from_left)(text, first, last, borders)
+            if tokens is None:
                 return None
-            ids += found
+            ids += tokens
         return ids
 
     def _at(self, text: bytes, place: int, borders: set[int]) -> dict[bytes, int]:

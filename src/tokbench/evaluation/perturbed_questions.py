@@ -121,11 +121,11 @@ def perturbed_outcomes(
         log.warning("task %s is not perturbed: %s", name, reason)
         return {"kinds": {}, "reason": reason}
     known = [question for question in questions if question is not None]
-    found = {
+    answers = {
         kind: _of_kind(f"{name}, {kind}", task, list(_changed(name, kind, ordered, known, options)), metric, lm, record)
         for kind in options.kinds
     }
-    return {"kinds": {kind: {**one, "unchanged": len(ordered) - one["n"]} for kind, one in found.items()}}
+    return {"kinds": {kind: {**task, "unchanged": len(ordered) - task["n"]} for kind, task in answers.items()}}
 
 
 def _changed(

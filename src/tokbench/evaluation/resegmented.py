@@ -66,7 +66,7 @@ class ResegmentedLM(ScoringLM):
             encoded = [self._encode(context, choices) for context, choices in of_question.items()]
             if not any(differs for _, differs in encoded):
                 self.own[task].add(document)
-            elif max(len(whole) for one, _ in encoded for whole in one.wholes) > self.most[1]:
+            elif max(len(whole) for choices, _ in encoded for whole in choices.wholes) > self.most[1]:
                 self.longer[task].add(document)
         places = [place for place, request in enumerate(requests) if request.doc_id not in self.own[request.task_name]]
         scores = dict(
@@ -111,23 +111,23 @@ def measure_resegmented(
         :func:`tokbench.evaluation.evaluate.evaluate`, where ``documents`` are the questions with a different
         token, ``left_out`` counts the others, and ``longer_documents`` those longer than the model's window.
     """
-    found: dict[str, dict[str, Any]] = {}
+    measurements: dict[str, dict[str, Any]] = {}
     for kind in kinds:
         reason = why_none(tokenizer)
         if reason is not None:
-            found[kind] = {"reason": reason, "documents": [], "documents_left_out": len(documents), "tasks": {}}
+            measurements[kind] = {"reason": reason, "documents": [], "documents_left_out": len(documents), "tasks": {}}
             continue
         segmentation = OtherSegmentation(tokenizer, kind, seed)
         rows = _documents(segmentation, lm, documents, measure, *equal_context) if equal_context else []
         tasks = _tasks(ResegmentedLM(lm, segmentation), ask)
         measured = rows or any(task["documents"] for task in tasks.values())
-        found[kind] = {
+        measurements[kind] = {
             "reason": None if measured else NO_TEXT,
             "documents": rows,
             "documents_left_out": len(documents) - len(rows),
             "tasks": tasks,
         }
-    return found
+    return measurements
 
 
 def _documents(
@@ -148,18 +148,18 @@ def _documents(
     if not chosen:
         return []
     others = iter([ids[number].tolist() for number in chosen])
-    _, of = measure(lambda text: next(others), [documents[number].text for number in chosen], cut=cut)
+    _, totals = measure(lambda text: next(others), [documents[number].text for number in chosen], cut=cut)
     return [
         {
             "document": documents[number].document,
             "language": documents[number].language,
-            "bytes": one["bytes"],
+            "bytes": measured["bytes"],
             "own_bits": own["by_document"][number]["bits"],
-            "bits": one["bits"],
+            "bits": measured["bits"],
             "own_tokens": own["by_document"][number]["tokens"],
-            "tokens": one["tokens"],
+            "tokens": measured["tokens"],
         }
-        for number, one in zip(chosen, of["by_document"], strict=True)
+        for number, measured in zip(chosen, totals["by_document"], strict=True)
     ]
 
 

@@ -133,6 +133,7 @@ class ScoringLM(HFLM):
     def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = True) -> list[tuple[float, bool]]:
         """Return for each request the log-likelihood of its choice in nats, and True if greedy decoding yields the
         choice."""
+        # Questions have one or more contexts, each with its choices.
         questions: dict[tuple[Any, Any], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for position, request in enumerate(requests):
             questions[request.task_name, request.doc_id][request.args[0]].append(position)
@@ -149,27 +150,31 @@ class ScoringLM(HFLM):
                 boundary.add(choices, len(context.rstrip().encode()), self.spellings)
             if not all(boundary.tokens):
                 raise TokbenchError(f"task {task}, question {document}: a choice is empty; remove the question")
+
+            # Choices that straddle are scored one context at a time, the others in batches below.
             for context, places in contexts.items():
                 choices = encoded[context]
                 if boundary.straddling and self.spellings is not None:
                     texts = [requests[place].args[1] for place in places]
-                    found = self._given_text(self.spellings, context, texts, choices, task, document)
-                    scores |= zip(places, found, strict=True)
+                    choice_scores = self._score_after_text(self.spellings, context, texts, choices, task, document)
+                    scores |= zip(places, choice_scores, strict=True)
                     continue
                 shared = common_prefix([choices.alone, *choices.wholes])
                 longest = max(map(len, choices.wholes)) - shared - 1
                 condition = self._fit(self._begun(choices.alone[:shared]), longest, task, document)
                 for place, whole in zip(places, choices.wholes, strict=True):
                     usual[place] = requests[place].args, condition, list(whole[shared:])
+
+        # Batches of sequences of similar length.
         batches: dict[int, list[int]] = defaultdict(list)
         for place, (_, condition, continuation) in usual.items():
             batches[self._rows(len(condition) + len(continuation))].append(place)
         for rows, places in batches.items():
-            some = [usual[place] for place in places]
-            scores |= zip(places, self._loglikelihood_tokens(some, disable_tqdm, override_bs=rows), strict=True)
+            batch = [usual[place] for place in places]
+            scores |= zip(places, self._loglikelihood_tokens(batch, disable_tqdm, override_bs=rows), strict=True)
         return [scores[position] for position in range(len(requests))]
 
-    def _given_text(
+    def _score_after_text(
         self,
         spellings: Spellings,
         context: str,
@@ -180,12 +185,15 @@ class ScoringLM(HFLM):
     ) -> Iterator[tuple[float, bool]]:
         """Yield scores of the choices given the context's text, summed over its tokenizations, averaged over all
         draws."""
+        # Coverings of the end of the context, by draw: those that some encoded text has, and all others.
         text = context.rstrip().encode()
         settled = self.settled(text)
         drawn = [(self.encode, choices), *((encode, encode_choices(encode, context, texts)) for encode in self.draws)]
-        ways = [coverings(spellings, encode, text, one.wholes, settled) for encode, one in drawn]
-        wholes = [whole for _, one in drawn for whole in one.wholes]
+        ways = [coverings(spellings, encode, text, encoded.wholes, settled) for encode, encoded in drawn]
+        wholes = [whole for _, encoded in drawn for whole in encoded.wholes]
         befores = [before for way in ways for part in way for before in part] or [()]
+
+        # Probability of the context's text, after the tokens that all sequences share.
         shared = common_prefix([*befores, *wholes])
         opening = wholes[0][:shared]
         tails = [[{before[shared:]: last for before, last in part.items()} for part in way] for way in ways]
@@ -195,11 +203,13 @@ class ScoringLM(HFLM):
         covered = written if text else math.log(len(drawn))
         boundary = self.boundaries[task][document]
         boundary.unwritten = max(boundary.unwritten or 0.0, log_sum(np.array([covered, unwritten])) - covered)
+
+        # Probability of context and choice over that of the context.
         known = text[spellings.length(opening) :]
         alone = choices.alone[shared:]
         for number, whole in enumerate(choices.wholes):
-            every = [one.wholes[number][shared:] for _, one in drawn]
-            given = self._given(condition, [ids[:-1] for ids in every])
+            every = [encoded.wholes[number][shared:] for _, encoded in drawn]
+            given = self._read_after(condition, [ids[:-1] for ids in every])
             score = log_sum(np.array([log_probability(ids, given(ids[:-1])) for ids in every]))
             own, rows = whole[shared:], given(whole[shared:-1])
             cut = common_prefix([alone, own])
@@ -207,32 +217,32 @@ class ScoringLM(HFLM):
 
     def _covered(self, condition: list[int], ways: Sequence[Coverings]) -> float:
         """Return the logarithm of the summed probabilities of all coverings of some contexts after a condition."""
-        found = sorted({before for way in ways for before in way})
+        befores = sorted({before for way in ways for before in way})
         terms = [-math.inf]
-        for some in (found[start : start + READ] for start in range(0, len(found), READ)):
-            given = self._given(condition, some)
-            terms += [log_covered({before: way[before] for before in some if before in way}, given) for way in ways]
+        for batch in (befores[start : start + READ] for start in range(0, len(befores), READ)):
+            given = self._read_after(condition, batch)
+            terms += [log_covered({before: way[before] for before in batch if before in way}, given) for way in ways]
         return log_sum(np.array(terms))
 
     @torch.inference_mode()
-    def _given(self, opening: list[int], sequences: Iterable[Ids]) -> Callable[[Ids], LogProbabilities]:
+    def _read_after(self, opening: list[int], sequences: Iterable[Ids]) -> Callable[[Ids], LogProbabilities]:
         """Return a function to the log-probabilities of the next token after ``opening`` and each prefix of a sequence.
 
         A sequence that is a prefix of another is not read separately.
         """
         ordered = sorted(set(sequences))
         read = [ids for ids, following in pairwise(ordered) if following[: len(ids)] != ids] + ordered[-1:]
-        found = []
+        log_probabilities: list[LogProbabilities] = []
         rows = self._rows(len(opening) + max(map(len, read)))
         for batch in (read[start : start + rows] for start in range(0, len(read), rows)):
             longest = max(map(len, batch))
             padded = [[*opening, *ids, *[0] * (longest - len(ids))] for ids in batch]
             logits = self._model_call(torch.tensor(padded, device=self.device))[:, len(opening) - 1 :]
-            found += [
+            log_probabilities += [
                 row[: len(ids) + 1].double().log_softmax(-1).cpu().numpy()
                 for ids, row in zip(batch, logits, strict=True)
             ]
-        return lambda ids: found[bisect_left(read, ids)]
+        return lambda ids: log_probabilities[bisect_left(read, ids)]
 
     def _rows(self, length: int) -> int:
         """Return the batch size for sequences of this length. The memory of attention grows with the square of the

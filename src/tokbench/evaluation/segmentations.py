@@ -57,8 +57,8 @@ def next_after(model: "torch.nn.Module", start: int, device: "torch.device | str
         padded = [[start, *ids, *[0] * (longest - len(ids))] for ids in sequences]
         logits = model(input_ids=torch.tensor(padded, device=device)).logits
         last = logits[torch.arange(len(padded)), [len(ids) for ids in sequences]]
-        found: NDArray[np.float64] = last.double().log_softmax(-1).cpu().numpy()
-        return found
+        log_probabilities: NDArray[np.float64] = last.double().log_softmax(-1).cpu().numpy()
+        return log_probabilities
 
     return after
 
@@ -80,15 +80,17 @@ def lost_nats(
     borders = np.cumsum([0, *(len(spellings.tokens[id]) for id in own)]).tolist()
     way = _Way(spellings, text, dict(zip(borders, own, strict=False)), 1 / (1 + len(own)))
     drawn = [_Drawn((), 0, 0.0, 0.0)] * samples
-    while any(one.place < len(text) for one in drawn):
-        pending = sorted({one.ids for one in drawn if one.place < len(text)})
+    while any(sequence.place < len(text) for sequence in drawn):
+        pending = sorted({sequence.ids for sequence in drawn if sequence.place < len(text)})
         expected = dict(zip(pending, after(pending), strict=True))
         drawn = [
-            one if one.place == len(text) else way.longer(one, expected[one.ids], rng, near=number % 2 == 0)
-            for number, one in enumerate(drawn)
+            sequence
+            if sequence.place == len(text)
+            else way.extend(sequence, expected[sequence.ids], rng, near=number % 2 == 0)
+            for number, sequence in enumerate(drawn)
         ]
     shares = np.log([(samples + 1) // 2, max(samples // 2, 1e-300)])
-    weights = [-log_sum(shares - np.array([one.near, one.free])) for one in drawn if one.ids != own]
+    weights = [-log_sum(shares - np.array([sequence.near, sequence.free])) for sequence in drawn if sequence.ids != own]
     return log_sum(np.array([bound, *weights])) - bound
 
 
@@ -124,21 +126,23 @@ class _Way:
     own: dict[int, int]
     leave: float
 
-    def longer(self, one: _Drawn, expected: NDArray[np.float64], rng: np.random.Generator, *, near: bool) -> _Drawn:
+    def extend(
+        self, sequence: _Drawn, expected: NDArray[np.float64], rng: np.random.Generator, *, near: bool
+    ) -> _Drawn:
         """Extend a sequence by one token, by one of the two kinds of draws.
 
         Args:
-            one: the sequence.
+            sequence: the sequence.
             expected: log-probabilities of the next token.
             rng: random generator.
             near: True to draw near the own segmentation.
         """
-        agreeing = np.array(self.spellings.opening(self.text[one.place : one.place + self.spellings.longest]))
+        agreeing = np.array(self.spellings.opening(self.text[sequence.place : sequence.place + self.spellings.longest]))
         logs = expected[agreeing]
         total = log_sum(logs)
         free = np.exp(logs - total)
         close = free.copy()
-        own = agreeing == self.own.get(one.place, -1)
+        own = agreeing == self.own.get(sequence.place, -1)
         if own.any() and free[~own].sum() > 0:
             close *= self.leave / free[~own].sum()
             close[own] = 1 - self.leave
@@ -146,10 +150,10 @@ class _Way:
         drawn = min(int(np.searchsorted(shares, rng.random(), "right")), len(agreeing) - 1)
         token, log = int(agreeing[drawn]), float(logs[drawn])
         return _Drawn(
-            (*one.ids, token),
-            one.place + len(self.spellings.tokens[token]),
-            one.near + log - math.log(close[drawn]),
-            one.free + total,
+            (*sequence.ids, token),
+            sequence.place + len(self.spellings.tokens[token]),
+            sequence.near + log - math.log(close[drawn]),
+            sequence.free + total,
         )
 
 
@@ -220,7 +224,7 @@ def interval_per_byte(
         bits: bits lost of each document, float64 [documents], none below zero.
         sizes: bytes of each document, float64 [documents].
     """
-    found = ratio(bits, sizes)
-    assert found is not None
-    low, high = found.ends()
-    return found.difference, None if low is None else max(0.0, low), high
+    estimate = ratio(bits, sizes)
+    assert estimate is not None
+    low, high = estimate.ends()
+    return estimate.difference, None if low is None else max(0.0, low), high

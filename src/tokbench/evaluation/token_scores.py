@@ -165,7 +165,9 @@ def score_occurrences(
     rows = len(longer)
     occurrences, scored, parts = np.zeros((3, rows), np.int64)
     scores = TokenScores(occurrences, scored, parts, np.zeros(rows))
-    lengths, model_lengths = (np.array([len(token) for token in one.vocabulary.by_id]) for one in (longer, shorter))
+    lengths, model_lengths = (
+        np.array([len(token) for token in tokenizer.vocabulary.by_id]) for tokenizer in (longer, shorter)
+    )
     for document in documents:
         own, ids = shorter.encode(document), longer.encode(document).astype(np.int64)
         windows = list(cut([shorter.end_of_text, *own.tolist()]))
@@ -221,6 +223,7 @@ def score_tokens(
     from tokbench.tokenizer import Tokenizer
     from tokbench.tokenizer.encoder import before
 
+    # Tokenizers and model, which must belong together.
     device = check_device(device)
     shorter, longer = Tokenizer.load(tokenizer_folder), Tokenizer.load(longer_folder)
     require_model(model_folder, "tokenizer", Maker(shorter.digest, tokenizer_folder), TRAINED_WITH)
@@ -231,6 +234,8 @@ def score_tokens(
             f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has "
             f"{shorter.end_of_text + 1} tokens; {TRAINED_WITH}"
         )
+
+    # Occurrences of all tokens of the longer vocabulary in the documents.
     window = window_of(model)
     known, text = set(_forms(shorter.vocabulary)), TextDigest()
     read = text.watched(documents, lambda document: document)
@@ -245,6 +250,8 @@ def score_tokens(
     )
     if not scores.scored.any():
         raise TokbenchError("score_tokens: the evaluation split has no text; pass documents")
+
+    # The table of scored tokens, with a list for each column.
     content = {
         **(names or {}),
         "reach": reach,

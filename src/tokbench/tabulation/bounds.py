@@ -117,9 +117,9 @@ def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], 
     for path in map(Path, paths):
         content = read_result(path, AGAIN)
         scheme, size = require_key(content, "scheme", path, kind=str), require_key(content, "size", path, kind=int)
-        for language, one in {"": content, **content.get("languages", {})}.items():
-            if require_key(one, "bound", path) is not None:
-                bounds[path.parts[-3], language, scheme, size] = bound_of(one, path)
+        for language, bound in {"": content, **content.get("languages", {})}.items():
+            if require_key(bound, "bound", path) is not None:
+                bounds[path.parts[-3], language, scheme, size] = bound_of(bound, path)
     return bounds
 
 

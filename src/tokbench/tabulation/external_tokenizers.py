@@ -40,19 +40,26 @@ def imported_table(tokenizers: Mapping[tuple[str, int], Tokenizer]) -> pl.DataFr
     """
     rows = []
     for (variant, size), tokenizer in tokenizers.items():
-        told = tokenizer.origin.get("imported")
-        if told is None:
+        imported = tokenizer.origin.get("imported")
+        if imported is None:
             continue
-        end: dict[str, Any] = told.get("end_of_text") or {}
-        loss: dict[str, Any] = told.get("loss") or {}
-        counts = [loss.get(name) for name in COUNTS]
+        loss: dict[str, Any] = imported.get("loss") or {}
         rows.append(
-            (variant, size, told["ids"], told["form"], told["file"], told["sha256"], tokenizer.library_name or NATIVE,
-             f"{variant}'s own" if tokenizer.library_name else tokenizer.scheme.label, told["why"],
-             "; ".join(told["told"]), tokenizer.end_token, tokenizer.end_of_text, end.get("source"), *counts,
-             loss.get("first"), None if loss else UNMEASURED)
-        )  # fmt: skip
-    return pl.DataFrame(rows, schema=IMPORTED.schema, orient="row")
+            {
+                **{name: imported[name] for name in ("ids", "form", "file", "sha256", "why")},
+                **{name: loss.get(name) for name in (*COUNTS, "first")},
+                "variant": variant,
+                "size": size,
+                "works_through": tokenizer.library_name or NATIVE,
+                "pretokenization": f"{variant}'s own" if tokenizer.library_name else tokenizer.scheme.label,
+                "told": "; ".join(imported["told"]),
+                "end_of_text": tokenizer.end_token,
+                "end_of_text_id": tokenizer.end_of_text,
+                "end_of_text_source": (imported.get("end_of_text") or {}).get("source"),
+                "reason": None if loss else UNMEASURED,
+            }
+        )
+    return IMPORTED.frame(rows)
 
 
 IMPORTED = TidyTable(

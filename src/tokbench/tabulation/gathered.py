@@ -51,12 +51,12 @@ class Gathered:
     def loaded(self) -> dict[Key, tuple[str, Tokenizer]]:
         """Folders and tokenizers, by variant and size."""
         loaded = ((folder, Tokenizer.load(folder)) for folder in self.named("tokenizer"))
-        return {(one.name, one.nominal_size): (folder, one) for folder, one in loaded}
+        return {(tokenizer.name, tokenizer.nominal_size): (folder, tokenizer) for folder, tokenizer in loaded}
 
     @cached_property
     def own_sizes(self) -> dict[str, int]:
         """Sizes of external tokenizers, by variant."""
-        return {variant: size for (variant, size), one in self.tokenizers.items() if "imported" in one.origin}
+        return {variant: size for (variant, size), made in self.tokenizers.items() if "imported" in made.origin}
 
     @cached_property
     def proven(self) -> Bounds:
@@ -66,7 +66,7 @@ class Gathered:
     @cached_property
     def vocabularies(self) -> dict[Key, Vocabulary]:
         """Vocabularies by variant and size; tokenizers that run through other libraries have none."""
-        return {key: one.vocabulary for key, one in self.tokenizers.items() if not one.library_name}
+        return {key: made.vocabulary for key, made in self.tokenizers.items() if not made.library_name}
 
     @cached_property
     def tokens(self) -> dict[str, Mapping[Key, pl.DataFrame]]:

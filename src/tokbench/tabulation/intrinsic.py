@@ -4,7 +4,7 @@ Token counts may be divided by those of a named variant, as Picky BPE reports th
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
@@ -125,7 +125,7 @@ def _compared(
         part = measured.filter(corpus=corpus)
         keys = set(part.filter(metric="corpus_token_count").select("variant", "size").iter_rows())
         here = {key: loaded[key] for key in sorted(keys & loaded.keys())}
-        vocabularies = {key: one.vocabulary for key, one in here.items() if not one.library_name}
+        vocabularies = {key: made.vocabulary for key, made in here.items() if not made.library_name}
         rows = exchanged_tokens(vocabularies, baseline)
         rows += _without_vocabulary(rows, here)
         for triple in venn:
@@ -133,10 +133,10 @@ def _compared(
         for model, tables in tokens.items():
             rows += exchanged_embeddings(tables, vocabularies, baseline, model)
         for language in part.filter(metric="corpus_token_count")["language"].unique().sort():
-            told = gaps(part, loaded, bounds, corpus, language)
-            frames.append(_rows(told, corpus, language))
+            excesses = gaps(part, loaded, bounds, corpus, language)
+            frames.append(_rows(excesses, corpus, language))
             if not language:
-                frames.append(_rows(attained(part, told, loaded, bounds, corpus), corpus))
+                frames.append(_rows(attained(part, excesses, loaded, bounds, corpus), corpus))
         frames.append(_rows(rows + partition_cover_ratio(part, covering), corpus))
         if baseline in part["variant"]:
             frames.append(relative_to(part, "corpus_token_count", baseline))
@@ -147,9 +147,9 @@ def _without_vocabulary(rows: Compared, tokenizers: Mapping[Key, Tokenizer]) -> 
     """Return the same rows without values for tokenizers that run through other libraries."""
     named = dict.fromkeys((row.metric, row.definition) for _, row in rows)
     return [
-        (key, Measurement(metric, definition, None, 0, UNKNOWN_VOCABULARY.format(one.library_name)))
-        for key, one in tokenizers.items()
-        if one.library_name
+        (key, Measurement(metric, definition, None, 0, UNKNOWN_VOCABULARY.format(tokenizer.library_name)))
+        for key, tokenizer in tokenizers.items()
+        if tokenizer.library_name
         for metric, definition in named
     ]
 
@@ -160,11 +160,10 @@ def _construction(tokenizer: Tokenizer) -> str:
 
 def _rows(compared: Compared, corpus: str, language: str = "") -> pl.DataFrame:
     """Return measurements as rows of the table; an empty language means the full corpus."""
-    rows = []
-    for (variant, size), measurement in compared:
-        metric, definition, value, n, reason = astuple(measurement)
-        rows.append((variant, size, corpus, language, metric, definition, value, n, reason))
-    return pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row")
+    return INTRINSIC.frame(
+        {**asdict(measurement), "variant": variant, "size": size, "corpus": corpus, "language": language}
+        for (variant, size), measurement in compared
+    )
 
 
 INTRINSIC = TidyTable(

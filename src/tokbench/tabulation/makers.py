@@ -70,6 +70,6 @@ def _sides(variants: list[str], size: int | str, own_sizes: Mapping[str, int]) -
     """Return the tokenizers of a translation model by role; that of an external tokenizer has its own size."""
     sizes = [own_sizes.get(variant, size) for variant in variants]
     return {
-        role: ("tokenizer", variant, int(one))
-        for role, variant, one in zip(cast(tuple[Role, ...], TOKENIZERS[1:]), variants, sizes, strict=True)
+        role: ("tokenizer", variant, int(size_of_side))
+        for role, variant, size_of_side in zip(cast(tuple[Role, ...], TOKENIZERS[1:]), variants, sizes, strict=True)
     }

@@ -118,7 +118,9 @@ class Print:
 
     def columns(self, table: "TidyTable") -> list[Column]:
         """Return the columns shown, in order."""
-        return [table[name] for name in self.shown or [one.name for one in table.columns if one.name != "reason"]]
+        return [
+            table[name] for name in self.shown or [column.name for column in table.columns if column.name != "reason"]
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +158,12 @@ class TidyTable:
         for name in self.keys:
             if name not in names:
                 raise TokbenchError(f"table {self.name}: {unknown(name, 'column', names)}")
-        for one in self.prints:
-            if one.section not in get_args(Section):
-                raise TokbenchError(f"table {self.name}: {unknown(one.section, 'section', get_args(Section))}")
-            if one.form != "table" and not one.arranged:
-                raise TokbenchError(f"table {self.name}: a {one.form} is arranged by a module of its section; say so")
-            for name in (*one.shown, *one.by):
+        for form in self.prints:
+            if form.section not in get_args(Section):
+                raise TokbenchError(f"table {self.name}: {unknown(form.section, 'section', get_args(Section))}")
+            if form.form != "table" and not form.arranged:
+                raise TokbenchError(f"table {self.name}: a {form.form} is arranged by a module of its section; say so")
+            for name in (*form.shown, *form.by):
                 if name not in names:
                     raise TokbenchError(f"table {self.name}: {unknown(name, 'column', names)}")
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -245,17 +247,17 @@ def tables_of(*commands: TableCommand) -> tuple[TidyTable, ...]:
     Raises:
         TokbenchError: two tables have the same name, or a table is declared for another command.
     """
-    found: dict[str, tuple[str, TidyTable]] = {}
+    declared: dict[str, tuple[str, TidyTable]] = {}
     for command, module in _modules(commands):
-        for table in [one for one in vars(import_module(module)).values() if isinstance(one, TidyTable)]:
+        for table in [value for value in vars(import_module(module)).values() if isinstance(value, TidyTable)]:
             if table.command != command:
                 raise TokbenchError(
                     f"{module}: table {table.name} is declared for '{table.command}'; set command to '{command}'"
                 )
-            first, known = found.setdefault(table.name, (module, table))
+            first, known = declared.setdefault(table.name, (module, table))
             if known is not table:
                 raise TokbenchError(f"table {table.name} is declared twice, in {first} and in {module}; rename one")
-    return tuple(table for _, table in found.values())
+    return tuple(table for _, table in declared.values())
 
 
 def _modules(commands: Iterable[TableCommand]) -> Iterator[tuple[TableCommand, str]]:

@@ -37,15 +37,15 @@ def exchanged_tokens(vocabularies: Vocabularies, baseline: str) -> Compared:
     for (variant, size), vocabulary in vocabularies.items():
         other = vocabularies.get((baseline, size))
         own, theirs = token_set(vocabulary), frozenset() if other is None else token_set(other)
-        found = [
+        measurements = [
             *_described("dropped_tokens", f"tokens of {baseline} that the vocabulary lacks {DROPPED}", theirs - own),
             *_described("added_tokens", f"tokens of the vocabulary that {baseline} lacks {ADDED}", own - theirs),
             _common(own, theirs, baseline),
         ]
         if other is None:
             reason = f"{baseline} is not built at this size"
-            found = [Measurement(row.metric, row.definition, None, 0, reason) for row in found]
-        rows += (((variant, size), row) for row in found)
+            measurements = [Measurement(row.metric, row.definition, None, 0, reason) for row in measurements]
+        rows += (((variant, size), row) for row in measurements)
     return rows
 
 
@@ -114,11 +114,11 @@ def partition_cover_ratio(measured: pl.DataFrame, covering: Collection[Tokenizer
         for tokenizer, row in pairs["joined_pairs"].items():
             if tokenizer[1] != cover[1]:
                 continue
-            found = ratio("partition_cover_ratio", definition, row["value"], int(base["value"]), "it covers no pair")
+            share = ratio("partition_cover_ratio", definition, row["value"], int(base["value"]), "it covers no pair")
             if row["n"] != base["n"]:
                 reason = f"{cover[0]} is measured on other pre-tokens"
-                found = Measurement(found.metric, definition, None, 0, reason)
-            rows.append((tokenizer, found))
+                share = Measurement(share.metric, definition, None, 0, reason)
+            rows.append((tokenizer, share))
     return rows
 
 

@@ -63,11 +63,23 @@ def overlap(
         tokens_a, tokens_b = sets[a], sets[b]
         common = len(tokens_a & tokens_b)
         sizes = len(tokens_a), len(tokens_b)
-        shares = [common / size if size else None for size in (sum(sizes) - common, *sizes)]
+        jaccard, of_a, of_b = (common / size if size else None for size in (sum(sizes) - common, *sizes))
         empty = [name for name, size in zip((a, b), sizes, strict=True) if not size]
-        reason = f"no tokens longer than one byte in {', '.join(empty)}" if empty else None
-        rows.append((a, b, over, *sizes, common, *shares, reason))
-    return pl.DataFrame(rows, schema=schema(COLUMNS), orient="row")
+        rows.append(
+            {
+                "a": a,
+                "b": b,
+                "tokens": over,
+                "size_a": sizes[0],
+                "size_b": sizes[1],
+                "shared": common,
+                "jaccard": jaccard,
+                "share_of_a": of_a,
+                "share_of_b": of_b,
+                "reason": f"no tokens longer than one byte in {', '.join(empty)}" if empty else None,
+            }
+        )
+    return pl.DataFrame(rows, schema=schema(COLUMNS))
 
 
 def overlaps_by_size(
@@ -102,8 +114,8 @@ def overlaps_by_size(
 def _with_baselines(variants: Iterable[str], baselines: Iterable[str]) -> list[tuple[str, str]]:
     """Pair each variant with each baseline among them, or with the first variant if there is none."""
     names = list(variants)
-    chosen = [one for one in dict.fromkeys(baselines) if one in names] or names[:1]
-    return [(one, other) for place, one in enumerate(chosen) for other in names if other not in chosen[: place + 1]]
+    chosen = [name for name in dict.fromkeys(baselines) if name in names] or names[:1]
+    return [(name, other) for place, name in enumerate(chosen) for other in names if other not in chosen[: place + 1]]
 
 
 OVERLAPS = TidyTable(
@@ -153,8 +165,8 @@ def venn_regions(vocabularies: Mapping[str, Vocabulary]) -> pl.DataFrame:
     for members in range(1, len(names) + 1):
         for chosen in combinations(range(len(names)), members):
             key = sum(1 << index for index in chosen)
-            rows.append((" & ".join(names[index] for index in chosen), sizes[key]))
-    return pl.DataFrame(rows, schema={"region": pl.String, "tokens": pl.Int64}, orient="row")
+            rows.append({"region": " & ".join(names[index] for index in chosen), "tokens": sizes[key]})
+    return pl.DataFrame(rows, schema={"region": pl.String, "tokens": pl.Int64})
 
 
 def venn_by_size(vocabularies: Mapping[tuple[str, int], Vocabulary], triples: Sequence[Sequence[str]]) -> pl.DataFrame:
@@ -173,8 +185,9 @@ def venn_by_size(vocabularies: Mapping[tuple[str, int], Vocabulary], triples: Se
         for variants in triples:
             if all((variant, size) in vocabularies for variant in variants):
                 counted = venn_regions({variant: vocabularies[variant, size] for variant in variants})
-                rows.append((size, *variants, *counted["tokens"].to_list()))
-    return pl.DataFrame(rows, schema=VENN.schema, orient="row")
+                row = dict(zip(REGIONS, counted["tokens"], strict=True))
+                rows.append({"size": size, **dict(zip("abc", variants, strict=True)), **row})
+    return VENN.frame(rows)
 
 
 VENN = TidyTable(
