@@ -200,7 +200,7 @@ def test_tables_by_language(tmp_path: Path) -> None:
     assert ngram_documents_table([path]).height == 2 * 3 * 3
     assert ngram_bits_table([]).is_empty()
     write_result(path, {"variant": "bytes", "size": 256})
-    with pytest.raises(TokbenchError, match=r"bits\.json: no key corpus"):
+    with pytest.raises(TokbenchError, match=r"bits\.json: no key documents for table ngram_bits"):
         ngram_bits_table([path])
 
 
