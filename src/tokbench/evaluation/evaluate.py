@@ -56,7 +56,7 @@ def outcomes(
     metric = str(settings.metric)
     if metric not in samples[0]:
         raise TokbenchError(f"suite: task '{name}' has no metric '{metric}' ({samples[0]['metrics']})")
-    # Questions in their order, whatever that of the answers.
+    # Questions in their order, which that of the answers may differ from.
     boundaries = getattr(lm, "boundaries", {}).get(name, {})
     ordered = sorted(samples, key=lambda sample: sample["doc_id"])
     documents = [
