@@ -40,6 +40,7 @@ from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import open_shards, shard_paths
 from tokbench.corpus.shuffle import assign_documents, read_totals
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.answer_measures import measure_answer
 from tokbench.evaluation.local_tasks import _read as read_questions
 from tokbench.evaluation.suites import LocalTask
 from tokbench.intrinsic.resource import read_resource
@@ -224,10 +225,11 @@ MEASURED = {"language": "en", "metric": "m", "definition": "d", "value": 1.5, "n
 ANSWER = {
     "document": 0,
     "group": "",
-    "choices": 2,
-    "straddling": 0,
-    "log_likelihood": -1.0,
-    "log_likelihood_of_others": -2.0,
+    "source_corpus": "",
+    "source_document": None,
+    "log_likelihoods": [-1.0, -2.0],
+    "choice_bytes": [4, 6],
+    "straddling_choices": [],
     "gold": 0,
     "prediction": 0,
     "correct": True,
@@ -241,9 +243,11 @@ TASK = {
     "straddling": 0,
     "choices": 2,
     "straddling_questions": 0,
-    "documents": [ANSWER],
+    "coverings": None,
+    "documents": [ANSWER | measure_answer(ANSWER, "acc")],
 }
 RESULT = {
+    "corpus": "",
     "variant": "v",
     "size": 300,
     "model": "m",

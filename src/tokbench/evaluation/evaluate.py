@@ -411,6 +411,7 @@ def _last(tokenizer: "Tokenizer") -> int:
 
 
 def _encoded(tokenizer: "Tokenizer", text: str | bytes) -> list[int]:
+    """Return the ids of a text as a list, the form that models and lm-eval read."""
     return tokenizer.encode(text).tolist()
 
 

@@ -228,6 +228,7 @@ def _exchange(words: Sequence[str], left: int, right: int) -> list[str]:
 
 
 def _whole_sentences(paragraphs: Sequence[Paragraph], lengths: Lengths) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the document and the words of each sentence that is neither too short nor too long for a question."""
     for paragraph in paragraphs:
         for begin, end in sentences(paragraph):
             if FEWEST_CONTEXT_WORDS + 2 <= end - begin <= lengths.max_sentence_words:
@@ -344,18 +345,22 @@ def examples_of(suite: "SuiteOptions") -> dict[str, int]:
 
 
 def _allows_examples(task: str) -> bool:
+    """Return True unless the template of a task forbids examples in its prompts."""
     return bool(yaml.safe_load(_template(task)).get("num_fewshot", 1))
 
 
 def _template(task: str) -> str:
+    """Return the YAML template of an offline task, which is part of the package."""
     return files("tokbench.evaluation").joinpath("templates", f"{task}.yaml").read_text(encoding="utf-8")
 
 
 def _distinct(questions: Iterable[Question]) -> list[Question]:
+    """Return the questions without repetitions of context and right answer; the last of equal ones stays."""
     return list({(question.context, question.truth): question for question in questions}.values())
 
 
 def _write_questions(path: Path, questions: Sequence[Question], rng: Random) -> None:
+    """Write questions as JSON Lines; the right answer is equally often, within one, at each position."""
     choices = 1 + len(questions[0].distractors)
     golds = [number % choices for number in range(len(questions))]
     rng.shuffle(golds)

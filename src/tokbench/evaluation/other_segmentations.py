@@ -117,6 +117,7 @@ class OtherSegmentation:
         return EncodedChoices(alone, [alone + tail for tail in tails], [False] * len(tails)), any(others)
 
     def _own(self, text: bytes) -> list[int]:
+        """Return the ids of a text in the segmentation of the tokenizer itself."""
         ids: list[int] = self.tokenizer.encode(text).tolist()
         return ids
 
@@ -145,6 +146,7 @@ class OtherSegmentation:
         return self._own(text)
 
     def _characters(self, text: bytes, first: bool) -> Ids | None:
+        """Return a token for each character of a pre-token, or for each of its bytes; None if a byte has no token."""
         ids: list[int] = []
         for start, end in pairwise(character_borders(text)):
             tokens = self.starts if first and not start else self.inside

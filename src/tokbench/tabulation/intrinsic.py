@@ -155,6 +155,7 @@ def _without_vocabulary(rows: Compared, tokenizers: Mapping[Key, Tokenizer]) -> 
 
 
 def _construction(tokenizer: Tokenizer) -> str:
+    """Return the name of the construction that a tokenizer was built by; empty for an external one."""
     return str(tokenizer.origin.get("construction", {}).get("method", ""))
 
 

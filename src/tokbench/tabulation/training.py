@@ -116,6 +116,7 @@ def _read(manifest: Path) -> Mapping[str, Any]:
 
 
 def _petaflop(read: Mapping[str, Any]) -> Any:
+    """Return the operations of a training in units of 10^15; a value that is no number is left to the schema."""
     flops = read.get("flops")
     return flops / PETA if isinstance(flops, int | float) else flops
 
@@ -210,6 +211,7 @@ def _reached(
 
 
 def _end(read: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Return the batches and tokens at the end of a training, in the form of those at a checkpoint."""
     return {"batch": require_key(read, "batches", file), "tokens": require_key(read, "tokens", file)}
 
 
