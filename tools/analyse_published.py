@@ -18,8 +18,8 @@ from pack_tables import pack
 from render_published import DECLARED, experiment_of, experiments, kept, units_of
 
 from tokbench.stages.tables import recipes
+from tokbench.statistics.comparisons.question_groups import ANSWER_MEASURES
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
-from tokbench.statistics.comparisons.task_measures import ANSWER_MEASURES
 from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.statistics.significance.eligibility import UNITS_FROM, few_units, too_few
 from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, in_full
@@ -135,9 +135,9 @@ def statistics_of(place: Path) -> dict[str, pl.DataFrame]:
     there = {table.name: frame for table in DECLARED if (frame := kept(place / "tidy", table)) is not None}
     names = [name for name, inputs in MADE_FROM.items() if name in there and all(one in there for one in inputs)]
     made = analysed(place, names)
-    fewer = undersized_vocabularies(there["intrinsic"]) if "intrinsic" in there else set()
+    undersized = undersized_vocabularies(there["intrinsic"]) if "intrinsic" in there else set()
     for name in FAMILIES.keys() & there.keys() - made.keys():
-        made[name] = judged_by_counts(there[name], name, fewer, there.get("ngram_bits"))
+        made[name] = judged_by_counts(there[name], name, undersized, there.get("ngram_bits"))
     if "task_measure_comparisons" in made:
         declared = {table.name: table for table in tables_of("analyse")}
         made["measure_power"] = declared["measure_power"].maker(made["task_measure_comparisons"])
@@ -147,7 +147,7 @@ def statistics_of(place: Path) -> dict[str, pl.DataFrame]:
 
 
 def judged_by_counts(
-    frame: pl.DataFrame, name: str, fewer: set[tuple[str, int]], measured: pl.DataFrame | None
+    frame: pl.DataFrame, name: str, undersized: set[tuple[str, int]], measured: pl.DataFrame | None
 ) -> pl.DataFrame:
     """Return comparisons whose documents are not kept with the verdicts of today's rule.
 
@@ -157,7 +157,7 @@ def judged_by_counts(
     Args:
         frame: the comparisons.
         name: name of their table.
-        fewer: variant and size of undersized vocabularies.
+        undersized: variant and size of undersized vocabularies.
         measured: bits of token n-gram models, for the number of pairs of the family; None if the table has all.
     """
     rows = list(frame.with_row_index("place").iter_rows(named=True))
@@ -166,25 +166,27 @@ def judged_by_counts(
         split = tuple(bool(row[column]) for column in ("task", "kind") if column in row)
         families.setdefault((*(row[column] for column in FAMILIES[name]), *split), []).append(row)
     judged = [
-        one for key, family in families.items() for one in _judged(family, fewer, _pairs(name, key, fewer, measured))
+        one
+        for key, family in families.items()
+        for one in _judged(family, undersized, _pairs(name, key, undersized, measured))
     ]
     ordered = sorted(judged, key=lambda row: row.pop("place"))
     return pl.DataFrame(ordered, schema=frame.schema)
 
 
-def _pairs(name: str, key: tuple[Any, ...], fewer: set[tuple[str, int]], measured: pl.DataFrame | None) -> int:
+def _pairs(name: str, key: tuple[Any, ...], undersized: set[tuple[str, int]], measured: pl.DataFrame | None) -> int:
     """Return the number of pairs of a family that are not all in the table; 0 if they are."""
     if measured is None or not name.startswith("ngram"):
         return 0
     corpus, budget, order, size = key
     part = measured.filter(corpus=corpus, training_bytes=budget, order=order, size=size)
     lossless = part.group_by("variant").agg(pl.col("bytes_lost").sum()).filter(bytes_lost=0)["variant"].to_list()
-    ranked = sum((variant, size) not in fewer for variant in lossless)
+    ranked = sum((variant, size) not in undersized for variant in lossless)
     return ranked * (ranked - 1) // 2
 
 
-def _judged(family: Sequence[Row], fewer: set[tuple[str, int]], pairs: int) -> Iterator[Row]:
-    reasons = [_reason(row, fewer) for row in family]
+def _judged(family: Sequence[Row], undersized: set[tuple[str, int]], pairs: int) -> Iterator[Row]:
+    reasons = [_reason(row, undersized) for row in family]
     tests = max(reasons.count(""), pairs)
     reasons = [reason or too_few(row["n"], row["unit"], tests) for row, reason in zip(family, reasons, strict=True)]
     known = [row["p_value"] for row, reason in zip(family, reasons, strict=True) if not reason]
@@ -203,9 +205,9 @@ def _judged(family: Sequence[Row], fewer: set[tuple[str, int]], pairs: int) -> I
         yield {**row, "holm": adjusted, "verdict": verdict, "excluded": excluded}
 
 
-def _reason(row: Row, fewer: set[tuple[str, int]]) -> str:
+def _reason(row: Row, undersized: set[tuple[str, int]]) -> str:
     """Return the reason why a difference is not tested; empty if it is."""
-    if any((row[name], row["size"]) in fewer for name in ("a", "b")):
+    if any((row[name], row["size"]) in undersized for name in ("a", "b")):
         return LEFT_OUT
     if row["n"] is not None and row["n"] < UNITS_FROM:
         return few_units(row["n"], row["unit"])

@@ -57,10 +57,11 @@ GAPS = TidyTable(
 )
 ```
 
-The names in `takes` are other tables, or inputs of `analyse`: `accuracy` (means over seeds), `seeded` (every seed),
-`every` (models by their configured names), `outcomes` and `answered` (the same for questions), `intrinsic`,
-`experiment`. The returned frame must have the declared columns. The next run writes `statistics/gaps.parquet`,
-`statistics/gaps.csv` and `typeset/gaps.*`, and adds the table to the report; `make docs` adds it to this page.
+The names in `takes` are other tables, or inputs of `analyse`: `accuracy` (means over seeds),
+`accuracy_by_seed`, `model_accuracies` (models by their configured names), `outcomes` and `model_outcomes` (the same for
+questions), `intrinsic`, `undersized` (vocabularies with fewer tokens than their size), `experiment`. The returned frame
+must have the declared columns. The next run writes `statistics/gaps.parquet`, `statistics/gaps.csv` and
+`typeset/gaps.*`, and adds the table to the report; `make docs` adds it to this page.
 The option `keys` lists the columns that identify a row, here `keys=("model", "suite")`. With it,
 `tokbench compare_experiments` compares this table between two runs.
 '''

@@ -9,10 +9,10 @@ import polars as pl
 
 from benchmarks.coverage.cases import Case, contains
 from benchmarks.coverage.samples import DISTRIBUTIONS, Rng, unit_values
+from tokbench.statistics.comparisons.question_groups import estimate_mean
 from tokbench.statistics.comparisons.scoreboard_rows import Sheet, difference_of_agreements
-from tokbench.statistics.comparisons.task_measures import estimate_mean
 from tokbench.statistics.effects.token_effects import CUTOFF, token_effects
-from tokbench.statistics.scale.scaling import Weighted, slope_weights, sum_of_logs
+from tokbench.statistics.scale.power_law import Weighted, slope_weights, sum_of_logs
 from tokbench.statistics.significance.estimate import ratio
 
 DESIGNS = {

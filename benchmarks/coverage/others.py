@@ -11,8 +11,8 @@ from benchmarks.coverage.samples import DISTRIBUTIONS, Floats, Rng, unit_values
 from tokbench.statistics.accuracies.correlation import fisher_interval
 from tokbench.statistics.accuracies.intervals import average_intervals
 from tokbench.statistics.accuracies.measures import clopper_pearson
-from tokbench.statistics.comparisons.translations import bleu, resampled
-from tokbench.statistics.scale.scaling import kendall, resampled_levels, tau_interval
+from tokbench.statistics.comparisons.translations import bleu, resample_scores
+from tokbench.statistics.scale.rank_order import kendall, resampled_levels, tau_interval
 from tokbench.statistics.significance.verdicts import ALPHA
 from tokbench.statistics.significance.wilcoxon import signed_rank
 
@@ -36,7 +36,7 @@ def bleu_difference(rng: Rng, sentences: int) -> bool:
     samples = []
     for _ in range(2):
         quality = 1 / (1 + np.exp(-(0.5 + 0.5 * common + 0.5 * rng.standard_normal(sentences))))
-        samples.append(resampled(_sentences(rng, quality, lengths), bleu, seed=seed))
+        samples.append(resample_scores(_sentences(rng, quality, lengths), bleu, seed=seed))
     low, high = np.quantile(samples[0] - samples[1], [0.025, 0.975])
     return bool(low <= 0 <= high)
 

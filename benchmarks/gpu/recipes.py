@@ -59,7 +59,7 @@ def pack_text(text: Path, tokenizer: Path, options: ModelOptions, output: Path) 
     """Pack the documents of a file, as ``tokbench pack``."""
     from tokbench.corpus.text_files import read_files
     from tokbench.io.identity import Maker
-    from tokbench.models.pretraining.order import Slices, encoded, in_order
+    from tokbench.models.pretraining.order import Slices, encode_documents, sort_documents
     from tokbench.models.pretraining.pack import SliceForm, pack
     from tokbench.tokenizer import Tokenizer
 
@@ -67,7 +67,7 @@ def pack_text(text: Path, tokenizer: Path, options: ModelOptions, output: Path) 
         return
     output.parent.mkdir(parents=True, exist_ok=True)
     loaded = Tokenizer.load(tokenizer)
-    ordered = in_order(encoded(loaded, read_files([str(text)])), options.seed, output.parent)
+    ordered = sort_documents(encode_documents(loaded, read_files([str(text)])), options.seed, output.parent)
     slices, maker = Slices.one_per_phase(options.seed, options.second_phase), Maker(loaded.digest, tokenizer)
     pack(ordered, SliceForm(slices, options.max_seq_len, loaded.id_limit, loaded.end_of_text, maker), output)
 

@@ -33,7 +33,7 @@ from benchmarks.gpu.tables import COLUMNS, name_of, read_csv, read_row, write, w
 from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import flops_per_token
 from tokbench.models.pretraining.options import ModelOptions, architecture_of
-from tokbench.models.sampler import metered, peak_of, read_samples, speed
+from tokbench.models.sampler import peak_of, read_samples, sample_resources, speed
 
 
 def described(options: ModelOptions, given_peak: float | None) -> tuple[dict[str, Any], float | None]:
@@ -101,7 +101,7 @@ def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) ->
     from tokbench.corpus.documents import read_documents
     from tokbench.io.identity import Maker
     from tokbench.models.pretraining.budget import of_text
-    from tokbench.models.pretraining.order import Slices, encoded, in_order
+    from tokbench.models.pretraining.order import Slices, encode_documents, sort_documents
     from tokbench.models.pretraining.pack import SliceForm, pack
     from tokbench.tokenizer import Tokenizer
 
@@ -109,8 +109,8 @@ def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) ->
         return
     output.parent.mkdir(parents=True, exist_ok=True)
     tokenizer = Tokenizer.load(folder)
-    pieces = encoded(tokenizer, read_documents(sorted((corpus / "pretraining").glob("*.parquet"))))
-    text = in_order(pieces, options.seed, output.parent)
+    pieces = encode_documents(tokenizer, read_documents(sorted((corpus / "pretraining").glob("*.parquet"))))
+    text = sort_documents(pieces, options.seed, output.parent)
     slices, maker = Slices.one_per_phase(options.seed), Maker(tokenizer.digest, folder)
     form = SliceForm(slices, options.max_seq_len, tokenizer.id_limit, tokenizer.end_of_text, maker, of_text(options))
     pack(text, form, output)
@@ -139,7 +139,7 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         pack_one(folder, corpus, options, output / "packed" / name)
-        with metered(gauge):
+        with sample_resources(gauge):
             pretrain(output / "packed" / name, folder, options, model, checkpoints)
         if torch.cuda.is_available():
             allocated = torch.cuda.max_memory_allocated() / 2**30

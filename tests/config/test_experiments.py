@@ -28,7 +28,7 @@ from tokbench.models.memory import (
     lm_training_operations,
     lm_training_seconds,
 )
-from tokbench.models.pretraining.budget import kept_at
+from tokbench.models.pretraining.budget import checkpoint_batches
 from tokbench.models.translation.options import translation_training_flops
 from tokbench.published import facts
 from tokbench.published.comparison import same_recipe
@@ -312,7 +312,7 @@ def test_models_of_tokenization_is_more_than_compression(text: Path) -> None:
     assert {run.corpus for run in experiment.runs} == {"pile"}
     figure = {(one.model, one.share) for one in all_along(experiment) if one[1:3] == ("pathpiece_bpe", 40960)}
     assert figure == set(product(experiment.models, ("0.2", "0.4", "0.6", "0.8")))
-    assert {tuple(kept_at(model, 100_000).values()) for model in experiment.models.values()} == {
+    assert {tuple(checkpoint_batches(model, 100_000).values()) for model in experiment.models.values()} == {
         (20_000, 40_000, 60_000, 80_000)
     }
 
@@ -393,7 +393,12 @@ def test_models_of_greedtok(text: Path) -> None:
     shares = {one.share for one in all_along(experiment)}
     assert {(one.model, one.variant) for one in all_along(experiment)} == {one[:2] for one in trained}
     assert shares == {"0.2", "0.4", "0.6", "0.8"}
-    assert list(kept_at(experiment.models["greedtok_1b"], 150_000).values()) == [30_000, 60_000, 90_000, 120_000]
+    assert list(checkpoint_batches(experiment.models["greedtok_1b"], 150_000).values()) == [
+        30_000,
+        60_000,
+        90_000,
+        120_000,
+    ]
 
 
 def test_vocabularies_of_picky_bpe(text: Path) -> None:

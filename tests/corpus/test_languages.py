@@ -16,7 +16,7 @@ from tests.conftest import Tokbench, write_json_lines
 from tests.support.pipeline import done
 from tokbench.corpus.documents import Document, read_shard
 from tokbench.corpus.shards import open_shards
-from tokbench.metric.usage import encoded_by_language
+from tokbench.metric.usage import encode_by_language
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, count_pretokens
 from tokbench.pretokens.files import read_languages, write_languages
@@ -138,7 +138,7 @@ def test_measures_have_one_row_a_language(
 
 
 def test_measures_through_another_library_have_one_row_a_language(tokenizer: Path) -> None:
-    found = encoded_by_language(Tokenizer.load(tokenizer), MIXED)
+    found = encode_by_language(Tokenizer.load(tokenizer), MIXED)
     assert {language: text.total_bytes for language, text in found.items()} == {
         "de": len(GERMAN[0]),
         "und": sum(map(len, UNTAGGED)),

@@ -34,7 +34,7 @@ from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import LONGEST, document_sizes, longest_in
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing
-from tokbench.models.pretraining.order import Slices, encoded, in_order
+from tokbench.models.pretraining.order import Slices, encode_documents, sort_documents
 from tokbench.models.pretraining.pack import SliceForm, join, pack
 from tokbench.models.pretraining.pack_slices import gather, pack_slice, write_tokens
 from tokbench.pretokenization import schemes
@@ -242,14 +242,14 @@ def test_a_document_in_pieces_has_one_end_of_text(room: int, tmp_path: Path) -> 
     pieces = list(read_documents(shards))
     assert b"".join(piece.text for piece in pieces) == b"".join(texts)
     assert sum(isinstance(piece, ContinuationPiece) for piece in pieces) == len(pieces) - len(texts) > 10
-    pack(in_order(encoded(Bytes(), iter(pieces)), 3, tmp_path), one_job(32, 3), tmp_path / "packed")
+    pack(sort_documents(encode_documents(Bytes(), iter(pieces)), 3, tmp_path), one_job(32, 3), tmp_path / "packed")
     ids = ids_of(tmp_path / "packed")
     found = bytes(id if id < 256 else 0 for id in ids).split(b"\0")
     assert sorted(found) == sorted([*texts, b""])
     assert Packing.read(tmp_path / "packed").documents == len(texts)
     form = SliceForm(Slices(3, 3), 32, 256, 256, MAKER)
     for number, shard in enumerate(shards):
-        ordered = in_order(encoded(Bytes(), read_shard(shard)), 3, tmp_path).pieces
+        ordered = sort_documents(encode_documents(Bytes(), read_shard(shard)), 3, tmp_path).pieces
         write_tokens(ordered, form.slices, tmp_path / f"{number}.parquet", MAKER.digest)
     (tmp_path / "tokens").mkdir()
     gather([tmp_path / f"{number}.parquet" for number in range(2)], tmp_path / "tokens")

@@ -16,7 +16,7 @@ from tokbench.evaluation.local_tasks import write_local_tasks
 from tokbench.evaluation.suites import LocalTask, SuiteOptions
 from tokbench.io.identity import Maker
 from tokbench.io.json import read_result
-from tokbench.models.pretraining.order import encoded, in_order
+from tokbench.models.pretraining.order import encode_documents, sort_documents
 from tokbench.models.pretraining.pack import pack
 
 pytestmark = pytest.mark.usefixtures("own_environment")
@@ -57,7 +57,7 @@ def test_lm_eval_gives_the_log_likelihoods_of_evaluate(torch: object, tmp_path: 
     assert "same ids" in export(tokenizer, counts, tmp_path / "tokenizer")
     documents = [Document(number, "", text) for number, text in enumerate(DOCUMENTS)]
     form = one_job(32, 17, vocabulary=tokenizer.end_of_text, tokenizer=Maker(tokenizer.digest, tmp_path / "tokenizer"))
-    pack(in_order(encoded(tokenizer, documents), 17, tmp_path), form, tmp_path / "packed")
+    pack(sort_documents(encode_documents(tokenizer, documents), 17, tmp_path), form, tmp_path / "packed")
     # By a process of its own, because llm-foundry takes the name mpt from transformers in the process that imports it.
     call = ["pretrain", "--recipe", SMALL.model_dump_json(), "--packed", tmp_path / "packed"]
     call += ["--tokenizer", tmp_path / "tokenizer", "--checkpoints", tmp_path / "checkpoints", "-o", tmp_path / "model"]

@@ -16,7 +16,7 @@ from tests.support.fake_results import requests_of, rows, stub, tiny_mpt, toy_ad
 from tokbench.evaluation.local_tasks import write_local_tasks
 from tokbench.evaluation.suites import LocalTask, PerturbedQuestions, SuiteOptions
 from tokbench.io.json import write_result
-from tokbench.robustness.perturbations import KINDS, Edit, perturbed, restored
+from tokbench.robustness.perturbations import KINDS, Edit, perturb, restore
 from tokbench.statistics.comparisons.perturbed_answers import perturbed_measure_table
 from tokbench.tabulation.answer_measures import PERTURBED, perturbed_answer_table
 
@@ -105,10 +105,10 @@ def test_the_edits_restore_the_question(torch: ModuleType, tmp_path: Path) -> No
         for one in kind["documents"]:
             changes = [Edit(*edit) for edit in one["edits"]]
             question = questions[one["document"]]
-            after = perturbed(question, changes)
+            after = perturb(question, changes)
             assert after in contexts
             assert after != question
-            assert restored(after, changes) == question
+            assert restore(after, changes) == question
             assert one["bytes"] == task["documents"][one["document"]]["bytes"], "the right answer has the same bytes"
 
 

@@ -22,7 +22,7 @@ from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import Document
 from tokbench.examples.columns import EDGES, cuts_text, rows, width_of
-from tokbench.examples.cut import cut, disputed, visible
+from tokbench.examples.cut import cut, disputed_boundaries, visible
 from tokbench.examples.tables import (
     CONFIGURED,
     CUTS,
@@ -33,7 +33,7 @@ from tokbench.examples.tables import (
     Candidate,
     ShownSentence,
     candidates,
-    chosen,
+    choose_sentences,
     cuts,
     difference,
     examples,
@@ -89,16 +89,26 @@ def test_those_that_differ_most_are_chosen() -> None:
         Candidate(3, "en", "ab ab ab ab"),
         Candidate(4, "de", "nichts"),
     ]
-    assert [one.text for one in chosen(found, two, 4)] == ["nichts", "abababab", "ab ab ab ab"]
-    assert [one.text for one in chosen(found, two, 1)] == ["nichts"]
+    assert [sentence.text for sentence in choose_sentences(found, two, 4)] == [
+        "nichts",
+        "abababab",
+        "ab ab ab ab",
+    ]
+    assert [sentence.text for sentence in choose_sentences(found, two, 1)] == ["nichts"]
     many = [Candidate(number, f"{number:03}", SENTENCE) for number in range(100)]
-    assert len(chosen(many, two, SENTENCES)) == SENTENCES
-    assert [one.document for one in chosen(many[:5], [greedy()], 24)] == [0, 1, 2, 3, 4]
+    assert len(choose_sentences(many, two, SENTENCES)) == SENTENCES
+    assert [sentence.document for sentence in choose_sentences(many[:5], [greedy()], 24)] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 def content(texts: Sequence[str], *tokenizers: Any) -> Any:
     """Return a small report with these sentences."""
-    folders = {one.name: one for one in tokenizers}
+    folders = {tokenizer.name: tokenizer for tokenizer in tokenizers}
     given = [ShownSentence("", CONFIGURED, Candidate(-1, "", text), list(folders)) for text in texts]
     frames = {"examples": examples(given), "cuts": cuts(given, folders)}
     EXAMPLES.check(frames["examples"])
@@ -198,7 +208,7 @@ def test_counts_alone_have_the_user_s_sentences() -> None:
     asked = ExampleTargets(experiment(corpora=counted, report={"examples": ["One."]}))
     assert asked.any
     assert (asked.corpora, asked.shards) == ([], [])
-    assert [one.variant for one in asked.tokenizers] == ["bpe"]
+    assert [tokenizer.variant for tokenizer in asked.tokenizers] == ["bpe"]
 
 
 def test_sentences_in_the_configuration() -> None:
@@ -338,7 +348,7 @@ def test_a_long_token_goes_on_in_the_next_row() -> None:
 
 def test_positions_with_differing_tokens_are_found_and_coloured() -> None:
     cuts = [cut("a", show_greedy(b"ab"), b"abc"), cut("b", show_greedy(b"bc"), b"abc")]
-    assert disputed(cuts) == {1, 2}
+    assert disputed_boundaries(cuts) == {1, 2}
     plain, coloured = (cuts_text(cuts, b"abc", 80, colour) for colour in (False, True))
     assert plain.splitlines()[:4] == ["a ab ┃c │", "  256 99", "b a ┃bc │", "  97 256"]
     assert "\x1b" not in plain

@@ -64,7 +64,7 @@ def experiment(tmp_path: Path) -> Any:
 def test_other_corpora_are_measured_only_on_request(experiment: Any) -> None:
     plain = experiment(ngram_bits={})
     assert all_measured(plain) == NGRAM_BITS_ON.results[0].targets(plain) == []
-    assert {one.corpus for one in all_bounds(plain)} == {"news", "code"}
+    assert {bound.corpus for bound in all_bounds(plain)} == {"news", "code"}
     assert len(all_bounds(plain)) == 4
     assert ValidatedCorpora(plain).documents == ["news", "code"]
 
@@ -99,7 +99,7 @@ def test_a_variant_may_say_its_own(experiment: Any) -> None:
     first = {**BPE, "measured_on": ["words", "code"]}
     asked = experiment(variants={"bpe": first, "other": {**BPE, "measured_on": []}}, measured_on=["code"])
     assert {(one.variant, one.on) for one in all_measured(asked)} == {("bpe", "words"), ("bpe", "code")}
-    assert {(one.corpus, one.size) for one in all_bounds(asked)} == {
+    assert {(bound.corpus, bound.size) for bound in all_bounds(asked)} == {
         (corpus, size) for corpus in ("news", "words", "code") for size in (300, 400)
     }
     assert asked.baselines() == {"news": "bpe", "words": "bpe", "code": "bpe"}

@@ -16,7 +16,7 @@ from tests.conftest import Tokbench
 from tests.support.processes import value
 from tokbench.errors import TokbenchError
 from tokbench.metric.documents import Documents, TokenizedDocument
-from tokbench.metric.keys import keyed
+from tokbench.metric.keys import assign_keys
 from tokbench.metric.measurement import Measurement
 from tokbench.metric.numbers import (
     NumberOptions,
@@ -110,7 +110,7 @@ def test_numbers_by_their_digits() -> None:
     assert value(rows, "digit_split_entropy", "numbers of 2 digits") == 1
     assert value(rows, "tokens_per_digit", "numbers of 1 digit ") == 1
     assert len({(row.metric, row.definition) for row in rows}) == len(rows)
-    assert "digit_split_entropy_5_digits" in dict(keyed(rows))
+    assert "digit_split_entropy_5_digits" in dict(assign_keys(rows))
 
 
 def test_magnitude() -> None:
@@ -144,7 +144,7 @@ def test_text_without_tokens_is_excluded_from_document_metrics() -> None:
     splits, left_out = count_splits([document])
     assert (set(splits), left_out) == ({(2, (), 1)}, 1)
     counts = count_operators([document])
-    assert (counts.every.total(), counts.isolated.total(), counts.left_out) == (1, 0, 1)
+    assert (counts.by_class.total(), counts.isolated.total(), counts.left_out) == (1, 0, 1)
 
 
 @given(st.lists(st.text("0123a ", min_size=1, max_size=4), min_size=1, max_size=8))
@@ -202,7 +202,7 @@ def test_operators_agree_with_the_text_spelled_out(pieces: list[str]) -> None:
         compound += len(operator) == 2
         preserved += len(operator) == 2 and len(owners) == 1
         place += len(operator)
-    assert (counts.every.total(), counts.isolated.total()) == (every, isolated)
+    assert (counts.by_class.total(), counts.isolated.total()) == (every, isolated)
     assert (counts.compound, counts.preserved) == (compound, preserved)
 
 
@@ -244,7 +244,7 @@ def test_merges_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = followers(1, ids, ids).entropies(1)
     monkeypatch.setattr("tokbench.metric.sequences.AT_ONCE", 3)
     parts = followers(1, ids, ids).entropies(1)
-    assert [np.asarray(one).tolist() for one in whole] == [np.asarray(one).tolist() for one in parts]
+    assert [np.asarray(one).tolist() for one in whole] == [np.asarray(part).tolist() for part in parts]
 
 
 @given(st.lists(st.integers(0, 5), max_size=20), st.integers(2, 6))
@@ -331,7 +331,7 @@ def test_small_texts_are_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
             return tokenizer.encode_spans(text)
 
     documents = Documents(Watched(), lambda: [("", b"ab"), ("", b"cd")])
-    assert [[one.text for one in documents] for _ in range(2)] == [[b"ab", b"cd"]] * 2
+    assert [[document.text for document in documents] for _ in range(2)] == [[b"ab", b"cd"]] * 2
     assert encoded == [b"ab", b"cd"]
     monkeypatch.setattr("tokbench.metric.documents.CACHED", 3)
     larger = Documents(Watched(), lambda: [("", b"ab"), ("", b"cd"), ("", b"e")])

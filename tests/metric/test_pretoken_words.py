@@ -173,7 +173,7 @@ def test_words_of_a_reference_follow_its_letters() -> None:
     families = {"vocabulary": VocabularyOptions(words_of="wiki")}
     for text, reference, reason in (("cat\n", HINDI, CUT_MARKS), (HINDI, "cat\n", None), ("cat\n", THAI, NO_BLANKS)):
         rows = measure(Greedy(vocabulary(b"zz")), counted(text), families=families, reference=counted(reference))
-        assert reasons(rows, *(one for one in BY_PRETOKENS if one[0] == "whole_word_share")) == {reason}
+        assert reasons(rows, *(row for row in BY_PRETOKENS if row[0] == "whole_word_share")) == {reason}
 
 
 def test_each_language_is_judged_by_its_letters() -> None:

@@ -421,7 +421,7 @@ def test_bytes_of_sentences_are_drawn(trained: Path, tmp_path: Path, tokbench: T
         done = tokbench(*call, "--text", "a sentence", "--text", "ï", "-o", output, scores)
         assert done.status == 0, done.stderr
         stems = [f"bytes-{number}{end}" for number in (1, 2) for end in ("", "-column")]
-        assert {path.name for path in output.iterdir()} >= {"bytes.csv", *(f"{one}.svg" for one in stems)}
+        assert {path.name for path in output.iterdir()} >= {"bytes.csv", *(f"{stem}.svg" for stem in stems)}
         frame = pl.read_csv(output / "bytes.csv")
         assert bytes(frame.filter(sentence=1)["byte"].to_list()) == b"a sentence"
         assert frame.filter(sentence=2).height == 2

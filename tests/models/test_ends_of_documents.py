@@ -16,9 +16,9 @@ from tokbench.models.pretraining.order import (
     EncodedDocument,
     OrderedDocuments,
     Slices,
-    encoded,
-    in_order,
+    encode_documents,
     reject_repeated,
+    sort_documents,
 )
 from tokbench.models.pretraining.pack import FOLDERS, SliceForm, join, pack
 from tokbench.models.pretraining.pack_slices import gather, pack_slice, write_tokens
@@ -57,7 +57,7 @@ def test_every_document_has_one_end(
     rows = in_pieces(documents, longest)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tokbench.models.pretraining.order.ENCODE_BYTES", 7)
-        text = in_order(encoded(Bytes(), rows), seed, folder)
+        text = sort_documents(encode_documents(Bytes(), rows), seed, folder)
     pack(text, one_job(8, seed, budget=budget), folder / "packed")
     found = documents_of(folder / "packed")
     assert Packing.read(folder / "packed").documents == len(found)
@@ -72,7 +72,7 @@ def test_every_document_has_one_end(
     half = next((row.document for row in rows[len(rows) // 2 :] if not isinstance(row, ContinuationPiece)), len(rows))
     shards = [row for row in (rows[:half], rows[half:]) if row]
     for number, shard in enumerate(shards):
-        ordered = in_order(encoded(Bytes(), shard), seed, folder).pieces
+        ordered = sort_documents(encode_documents(Bytes(), shard), seed, folder).pieces
         write_tokens(ordered, form.slices, folder / f"{number}.parquet", MAKER.digest)
     gather([folder / f"{number}.parquet" for number in range(len(shards))], folder / "tokens")
     slices = [folder / f"slice{number}" for number in range(3)]
@@ -84,7 +84,7 @@ def test_every_document_has_one_end(
 
 def test_both_phases_have_ends(tmp_path: Path) -> None:
     documents = [bytes([number + 1]) * (number % 7) for number in range(40)]
-    text = in_order(encoded(Bytes(), in_pieces(documents, 3)), 1, tmp_path)
+    text = sort_documents(encode_documents(Bytes(), in_pieces(documents, 3)), 1, tmp_path)
     pack(text, one_job(8, 1, second_phase=0.5), tmp_path / "packed")
     found = [documents_of(tmp_path / "packed" / name) for name in FOLDERS]
     assert all(found)
@@ -96,9 +96,9 @@ def test_documents_with_one_number_are_not_joined(tmp_path: Path) -> None:
     corpora = [in_pieces([b"a", b"bb"], 9), in_pieces([b"cc", b"ddd"], 9)]
     merged = sorted([*corpora[0], *corpora[1]], key=lambda row: row.document)
     with pytest.raises(TokbenchError, match="document 0 is in two shards; name each shard of one corpus once"):
-        list(encoded(Bytes(), reject_repeated(merged)))
+        list(encode_documents(Bytes(), reject_repeated(merged)))
     pieces = [EncodedDocument(0, True, 1, np.array([letter], np.int32)) for letter in b"xy"]
-    pack(in_order(pieces, 1, tmp_path), one_job(8, 1), tmp_path / "packed")
+    pack(sort_documents(pieces, 1, tmp_path), one_job(8, 1), tmp_path / "packed")
     assert documents_of(tmp_path / "packed") == [b"x", b"y"]
 
 
@@ -121,7 +121,7 @@ def test_the_name_of_the_end_is_text(tmp_path: Path) -> None:
     text = f"one {END_OF_TEXT} two"
     tokenizer = tokbench.build("bpe", tokbench.count(text * 20), 300)
     rows = [Document(0, "", text.encode()), Document(1, "", b"three")]
-    ordered = in_order(encoded(tokenizer, rows), 0, tmp_path)
+    ordered = sort_documents(encode_documents(tokenizer, rows), 0, tmp_path)
     end = tokenizer.end_of_text
     pack(ordered, one_job(4, 0, vocabulary=tokenizer.id_limit, end=end), tmp_path / "packed")
     assert Packing.read(tmp_path / "packed").documents == 2

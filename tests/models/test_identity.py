@@ -44,7 +44,7 @@ def made(offline_tasks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
 
     def run(*arguments: Any) -> None:
-        call(*(str(one) if isinstance(one, Path) else one for one in arguments))
+        call(*(str(argument) if isinstance(argument, Path) else argument for argument in arguments))
 
     for seed, text in enumerate(("one", "two")):
         (folder / f"{text}.txt").write_bytes(b"\n".join(prose(60 * seed + line)[:300] for line in range(60)))
@@ -221,7 +221,7 @@ def test_files_of_two_makers_are_not_read_together(
 def test_a_tokenizer_is_its_content(made: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     """One that was built again under another name is the same, and files of both go together."""
     tokenizers = [Tokenizer.load(made / name) for name in ("A", "copy", "B", "longer")]
-    first, again, *others = (one.digest for one in tokenizers)
+    first, again, *others = (tokenizer.digest for tokenizer in tokenizers)
     assert first == again
     assert len({first, *others}) == 3
     tokenizers[0].save(tmp_path / "saved")
@@ -278,7 +278,7 @@ def test_digest_of_a_text_is_the_same_for_documents_and_counts(text: bytes, made
         json.loads((made / "downstream.json").read_text()),
         json.loads((made / "one/gpt2/300.json").read_text()),
     ]
-    assert len({makers_in(one)["text"] for one in results}) == 1
+    assert len({makers_in(result)["text"] for result in results}) == 1
 
 
 def _of_counts(counts: PretokenCounts) -> str:

@@ -27,7 +27,13 @@ from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing, TextBudget, course, flops_per_token, reading
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import MptOptions
-from tokbench.models.pretraining.order import EncodedDocument, OrderedDocuments, encoded, in_order, place_of
+from tokbench.models.pretraining.order import (
+    EncodedDocument,
+    OrderedDocuments,
+    encode_documents,
+    place_of,
+    sort_documents,
+)
 from tokbench.models.pretraining.pack import check_sequences, pack
 from tokbench.models.training import read_occurrences
 
@@ -121,7 +127,7 @@ def test_any_two_tokenizers_read_the_same_documents(
     given = [Document(number, "", text) for number, text in enumerate(documents)]
     packings = []
     for name, tokenizer in (("one", Bytes()), ("two", Pairs())):
-        text = in_order(encoded(tokenizer, given), 1, folder)
+        text = sort_documents(encode_documents(tokenizer, given), 1, folder)
         packings += pack(text, one_job(8, 1, budget=asked), folder / name)
     options = MptOptions(batch=1, max_seq_len=8, seed=1, epochs=asked.epochs, text_bytes=asked.text_bytes)
     read = [reading(packing, course(options, packing), (), None) for packing in packings]
@@ -177,7 +183,7 @@ def test_sequences_of_another_order_or_budget_are_rejected(packed: Path) -> None
 
 
 def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) -> None:
-    text = in_order(pieces(DOCUMENTS), 17, tmp_path)
+    text = sort_documents(pieces(DOCUMENTS), 17, tmp_path)
     counted = tmp_path / "counts.parquet"
     pack(text, one_job(32, 17), tmp_path / "packed", counted)
     stands = Counter(int(token) for ids in read_mds(packed) for token in ids)

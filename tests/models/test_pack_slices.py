@@ -26,7 +26,7 @@ from tests.support.workflow.checkout import Checkout
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import TextBudget
-from tokbench.models.pretraining.order import Slices, bound_of, encoded, in_order, place_of
+from tokbench.models.pretraining.order import Slices, bound_of, encode_documents, place_of, sort_documents
 from tokbench.models.pretraining.pack import SliceForm, join, pack
 from tokbench.models.pretraining.pack_slices import gather, pack_slice, read_contents, write_tokens
 from tokbench.pretokens import PretokenCounts
@@ -58,7 +58,7 @@ def contents(folder: Path) -> dict[str, str]:
 def whole(texts: list[bytes], form: SliceForm, folder: Path) -> dict[str, str]:
     """The files of one job."""
     (folder / "one").mkdir()
-    text = in_order(encoded(Bytes(), documents(texts)), SEED, folder)
+    text = sort_documents(encode_documents(Bytes(), documents(texts)), SEED, folder)
     one_job = replace(form, slices=Slices.one_per_phase(SEED, form.slices.second_phase))
     pack(text, one_job, folder / "one" / "packed", folder / "one" / "counts.parquet")
     return contents(folder / "one")
@@ -67,7 +67,7 @@ def whole(texts: list[bytes], form: SliceForm, folder: Path) -> dict[str, str]:
 def gathered(texts: list[bytes], slices: Slices, folder: Path, shards: int = 3) -> Path:
     """The tokens of all shards, each encoded by itself."""
     for shard in range(shards):
-        pieces = in_order(encoded(Bytes(), documents(texts)[shard::shards]), SEED, folder).pieces
+        pieces = sort_documents(encode_documents(Bytes(), documents(texts)[shard::shards]), SEED, folder).pieces
         write_tokens(pieces, slices, folder / f"{shard}.parquet", MAKER.digest)
     (folder / "tokens").mkdir()
     gather([folder / f"{shard}.parquet" for shard in range(shards)], folder / "tokens")

@@ -32,9 +32,9 @@ from tokbench.errors import TokbenchError
 from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import TextBudget, learning_rate
 from tokbench.models.pretraining.options import Sharding
-from tokbench.models.pretraining.order import encoded, in_order, place_of
+from tokbench.models.pretraining.order import encode_documents, place_of, sort_documents
 from tokbench.models.pretraining.pack import pack
-from tokbench.models.pretraining.phases import read_in_all, read_phases
+from tokbench.models.pretraining.phases import read_phases, total_text
 from tokbench.models.pretraining.train import pretrain
 from tokbench.models.training import read_occurrences
 
@@ -44,7 +44,7 @@ DOCUMENTS = [b"document %d: the cat sat on the mat %d times. " % (number, number
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("phases")
-    text = in_order(pieces(DOCUMENTS), 17, folder)
+    text = sort_documents(pieces(DOCUMENTS), 17, folder)
     counts = folder / "counts.parquet"
     pack(text, one_job(32, 17, second_phase=0.2), folder / "packed", counts)
     return folder / "packed"
@@ -83,9 +83,9 @@ def test_two_tokenizers_read_the_same_documents_in_each_phase(budget: TextBudget
     )
     for name, tokenizer in (("bytes", Bytes()), ("pairs", Pairs())):
         given = [Document(number, "", text) for number, text in enumerate(DOCUMENTS)]
-        text = in_order(encoded(tokenizer, given), 17, tmp_path)
+        text = sort_documents(encode_documents(tokenizer, given), 17, tmp_path)
         pack(text, one_job(32, 17, second_phase=0.2, budget=budget), tmp_path / name)
-        read.append(read_in_all(read_phases(options, tmp_path / name), None))
+        read.append(total_text(read_phases(options, tmp_path / name), None))
     for phase in ("first", "second"):
         assert read[0][phase]["documents"] == read[1][phase]["documents"] > 0
         assert read[0][phase]["text_bytes"] == read[1][phase]["text_bytes"]
@@ -98,7 +98,7 @@ def test_two_tokenizers_read_the_same_documents_in_each_phase(budget: TextBudget
 
 @pytest.mark.usefixtures("own_environment")
 def test_phase_without_text_is_rejected(tmp_path: Path) -> None:
-    text = in_order(pieces(DOCUMENTS[:1]), 17, tmp_path)
+    text = sort_documents(pieces(DOCUMENTS[:1]), 17, tmp_path)
     with pytest.raises(TokbenchError, match=r"leave the (first|second) phase without text"):
         pack(text, one_job(32, 17, second_phase=0.2), tmp_path / "packed")
     assert not (tmp_path / "packed").exists()
@@ -155,7 +155,7 @@ def test_is_a_native_llama_with_equal_logits(trained: Path, monkeypatch: pytest.
     from transformers import AutoModelForCausalLM
     from transformers.models.llama.modeling_llama import LlamaForCausalLM, LlamaRMSNorm
 
-    from tokbench.models.pretraining.export import renamed
+    from tokbench.models.pretraining.export import rename_weights
     from tokbench.models.pretraining.foundry import model_config
 
     model = AutoModelForCausalLM.from_pretrained(trained, attn_implementation="sdpa").eval()
@@ -169,7 +169,7 @@ def test_is_a_native_llama_with_equal_logits(trained: Path, monkeypatch: pytest.
     names = {
         new: (old, weight.shape)
         for old, whole in ours.state_dict().items()
-        for new, weight in renamed({old: whole}, SHAPE)
+        for new, weight in rename_weights({old: whole}, SHAPE)
     }
     assert names.keys() == weights.keys() - {"lm_head.weight"}
     loaded: dict[str, list[torch.Tensor]] = {}

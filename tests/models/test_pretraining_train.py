@@ -20,7 +20,7 @@ from tests.support.small_models import SMALL, packed_documents, saved_tokenizer
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining import train
 from tokbench.models.pretraining.budget import Packing, rate
-from tokbench.models.pretraining.launch import launched
+from tokbench.models.pretraining.launch import is_launched
 from tokbench.models.pretraining.options import ModelOptions, Sharding
 from tokbench.models.pretraining.train import pretrain
 
@@ -157,7 +157,7 @@ def test_model_folder(trained: Path, packed: Path, tokenizer: Path) -> None:
 
 def test_one_that_has_trained_is_no_part_of_a_launch(trained: Path) -> None:
     """Or it would train by one process where it is then asked for many."""
-    assert not launched()
+    assert not is_launched()
     assert not [name for name in ("WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK") if name in os.environ]
 
 
@@ -258,7 +258,7 @@ def test_processes_write_nothing_before_the_first_has_prepared(
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(foundry, "meet", interrupted)
+    monkeypatch.setattr(foundry, "wait_for_all", interrupted)
     with pytest.raises(KeyboardInterrupt):
         pretrain(packed, tokenizer, SMALL, tmp_path / "model", tmp_path / "checkpoints")
     assert names(tmp_path / "checkpoints") == ["recipe.json"]

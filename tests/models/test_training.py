@@ -31,10 +31,10 @@ from tokbench.models.sampler import (
     GAUGES,
     START,
     ThroughputLog,
-    metered,
     peak_of,
     read_samples,
     remove_samples,
+    sample_resources,
     speed,
     training_cost,
 )
@@ -116,7 +116,7 @@ def test_throughput_log_resumes_and_excludes_pauses(monkeypatch: pytest.MonkeyPa
     for step in (3, 4):
         now[0] += 1
         pace.mark(step, 10 * step)
-        with pace.aside():
+        with pace.pause():
             now[0] += 20
     assert pace.marks == [(10, 1.0), (20, 2.0), (30, 3.5), (40, 4.5)]
     long = ThroughputLog(2500)
@@ -144,7 +144,7 @@ def test_joules_of_all_starts(tmp_path: Path) -> None:
 def test_resource_samples_of_earlier_trainings_are_removed(tmp_path: Path) -> None:
     for _ in range(2):
         remove_samples(tmp_path)
-        with metered(tmp_path / GAUGES / "0.csv", on_gpu=False):
+        with sample_resources(tmp_path / GAUGES / "0.csv", on_gpu=False):
             pass
         assert read_samples(tmp_path / GAUGES / "0.csv")[2] == 1, "of the last training alone"
 
@@ -172,7 +172,7 @@ def test_a_gpu_is_found_by_its_uuid(
     monkeypatch.setitem(sys.modules, "pynvml", library)
     cuda = SimpleNamespace(current_device=lambda: 1, get_device_properties=lambda one: SimpleNamespace(uuid=one))
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
-    with metered(tmp_path / "0.csv"):
+    with sample_resources(tmp_path / "0.csv"):
         pass
     assert asked == ["GPU-1"]
     assert read_samples(tmp_path / "0.csv") == (joules, joules and 1.0, 1)
@@ -198,7 +198,7 @@ def test_training_cost_sums_devices(tmp_path: Path) -> None:
             file.write(more)
         took = training_cost(tmp_path, marks, 3.12e10, 312.0, processes)
         assert (took["tokens_per_second"], took["mfu"]) == (None, None)
-    with metered(tmp_path / "cpu" / "0.csv"):
+    with sample_resources(tmp_path / "cpu" / "0.csv"):
         pass
     took = training_cost(tmp_path / "cpu", marks, 3.12e10, None, 1)
     assert (took["mfu"], took["joules"], took["starts"]) == (None, None, 1)

@@ -122,13 +122,13 @@ def test_arithmetic_is_that_of_the_model() -> None:
 
 
 def test_translation_encoding_round_trips(prepared: Path) -> None:
-    from tokbench.models.translation.model import decoded, encoded
+    from tokbench.models.translation.model import decode_sentence, encode_sentences
 
     tokenizer = Tokenizer.load(prepared / "de")
     lines = ["Katze sieht", "ß 🦀", ""]
-    ids = encoded(tokenizer, lines, 100)
-    assert [decoded(tokenizer, [*one.tolist(), 0, 0]) for one in ids] == lines
-    assert [len(one) for one in encoded(tokenizer, lines, 2)] == [2, 2, 1]
+    ids = encode_sentences(tokenizer, lines, 100)
+    assert [decode_sentence(tokenizer, [*one.tolist(), 0, 0]) for one in ids] == lines
+    assert [len(ids) for ids in encode_sentences(tokenizer, lines, 2)] == [2, 2, 1]
 
 
 def test_a_model_learns_translates_and_is_scored(prepared: Path, tmp_path: Path) -> None:

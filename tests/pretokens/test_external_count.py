@@ -28,7 +28,7 @@ from tokbench.pretokens.files import language_table, read_languages, read_word_l
 from tokbench.pretokens.spilling_counter import MIN_ROOM, MemoryBound, SpillingCounter
 from tokbench.pretokens.tables import counts_writer
 from tokbench.reference import ngram as twin
-from tokbench.runtime.memory_limit import RESERVE, resident
+from tokbench.runtime.memory_limit import RESERVE, resident_bytes
 
 PIECES = [b"a", b"b", b"ab" * 8, b"ab" * 7 + b"a", b"a" * 17, b"\x00", b" ", b"\n", b"1", b"'s", b"\xff", "é".encode()]
 TEXTS = st.one_of(st.lists(st.sampled_from(PIECES), max_size=60).map(b"".join), st.binary(max_size=60))
@@ -330,6 +330,6 @@ def test_word_list_that_exceeds_memory_is_rejected_before_counting(tmp_path: Pat
     with pytest.raises(TokbenchError, match=r"--memory 10: this list of words needs about [0-9,]+ MB; allow that much"):
         read_word_list(words, counts, 10)
     words.write_text(" ".join(map(str, range(100_000))))
-    allowed = (resident() + RESERVE) // 1_000_000 + 15
+    allowed = (resident_bytes() + RESERVE) // 1_000_000 + 15
     with pytest.raises(TokbenchError, match=f"--memory {allowed}: this list of words needs about"):
         read_word_list(words, counts, allowed)

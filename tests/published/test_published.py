@@ -22,8 +22,8 @@ from tokbench.evaluation.suites import named_suites
 from tokbench.models.pretraining.options import PRESETS
 from tokbench.published import facts
 from tokbench.published.comparison import MODELS
-from tokbench.published.facts import DIFFERS, MISSING, SAME, WITHIN, PrintedValue, Statistic, judged, printed_span
-from tokbench.published.recompute import FILES, compared, recompute, released
+from tokbench.published.facts import DIFFERS, MISSING, SAME, WITHIN, PrintedValue, Statistic, judge, printed_span
+from tokbench.published.recompute import FILES, model_sets, recompute, recompute_released
 from tokbench.report.figures import style
 from tokbench.report.published_tables import bold_table, far_p_values, translations_table
 from tokbench.tokenizer.hugging_face import spell
@@ -78,9 +78,9 @@ def test_bold_is_that_of_the_papers_text() -> None:
 
 def chosen(statistics: tuple[Statistic, ...], name: str, **wanted: str) -> list[Statistic]:
     return [
-        one
-        for one in statistics
-        if one.statistic == name and all(getattr(one, key) == value for key, value in wanted.items())
+        statistic
+        for statistic in statistics
+        if statistic.statistic == name and all(getattr(statistic, key) == value for key, value in wanted.items())
     ]
 
 
@@ -187,7 +187,11 @@ def test_tasks_and_models_are_those_of_the_workflow() -> None:
 
 def test_differing_numbers_are_the_listed_ones(statistics: tuple[Statistic, ...]) -> None:
     """Two averages and two ranks that the paper itself prints otherwise elsewhere, and a row printed twice."""
-    found = {(one.where, one.statistic, one.a, one.b, one.size) for one in statistics if one.verdict == DIFFERS}
+    found = {
+        (statistic.where, statistic.statistic, statistic.a, statistic.b, statistic.size)
+        for statistic in statistics
+        if statistic.verdict == DIFFERS
+    }
     assert found == {
         ("Table 1", "average_accuracy", "bpe", "", "32768"),
         ("Table 1", "average_accuracy", "pathpiece_unigram", "", "32768"),
@@ -198,7 +202,7 @@ def test_differing_numbers_are_the_listed_ones(statistics: tuple[Statistic, ...]
             for k in range(1000, 6000, 1000)
         ),
     }
-    assert all(one.note for one in statistics if one.verdict in (DIFFERS, MISSING))
+    assert all(statistic.note for statistic in statistics if statistic.verdict in (DIFFERS, MISSING))
 
 
 def test_unigram_on_arxiv_repeats_unigram_on_wikipedia() -> None:
@@ -209,7 +213,7 @@ def test_unigram_on_arxiv_repeats_unigram_on_wikipedia() -> None:
 
 def test_nothing_vanishes(statistics: tuple[Statistic, ...]) -> None:
     assert len(statistics) == facts.statistics().height == 505
-    missing = [one for one in statistics if one.verdict == MISSING]
+    missing = [statistic for statistic in statistics if statistic.verdict == MISSING]
     assert {one.model for one in missing} == {"2.4B"}
     assert len(missing) == 8
 
@@ -217,8 +221,8 @@ def test_nothing_vanishes(statistics: tuple[Statistic, ...]) -> None:
 def test_ranks_of_the_18_variants(statistics: tuple[Statistic, ...]) -> None:
     ranks = chosen(statistics, "rank", where="Table 10")
     assert len(ranks) == 18
-    assert {one.verdict for one in ranks} == {SAME}
-    assert sorted(one.ours for one in ranks if one.ours is not None) == list(range(1, 19))
+    assert {rank.verdict for rank in ranks} == {SAME}
+    assert sorted(rank.ours for rank in ranks if rank.ours is not None) == list(range(1, 19))
 
 
 def test_averages(statistics: tuple[Statistic, ...]) -> None:
@@ -227,9 +231,13 @@ def test_averages(statistics: tuple[Statistic, ...]) -> None:
         found = chosen(statistics, "average_accuracy", where=where)
         assert len(found) == count
         assert {one.verdict for one in found} <= {SAME, WITHIN}
-    bars = [one for one in statistics if one.where.startswith("Figure") and one.statistic == "average_accuracy"]
+    bars = [
+        statistic
+        for statistic in statistics
+        if statistic.where.startswith("Figure") and statistic.statistic == "average_accuracy"
+    ]
     assert len(bars) == 30
-    assert all(one.ours == pytest.approx(float(one.published), abs=0.012) for one in bars)
+    assert all(bar.ours == pytest.approx(float(bar.published), abs=0.012) for bar in bars)
     assert chosen(statistics, "average_accuracy", a="random guessing")[0].ours == 32.0
 
 
@@ -250,7 +258,7 @@ def test_p_values_over_thirty_cells(statistics: tuple[Statistic, ...]) -> None:
 
 
 def test_bounds_in_the_text_of_the_papers_hold(statistics: tuple[Statistic, ...]) -> None:
-    found = [one for one in statistics if one.relation != "="]
+    found = [statistic for statistic in statistics if statistic.relation != "="]
     assert len(found) == 17 + 24
     assert {one.verdict for one in found} == {SAME}
 
@@ -262,14 +270,19 @@ def test_r_squared_and_correlations(statistics: tuple[Statistic, ...]) -> None:
     assert squares["32768", "49152"] == pytest.approx(0.834, abs=2e-3)
     correlations = chosen(statistics, "pearson_r")
     assert len(correlations) == 7
-    assert all(one.ours == pytest.approx(float(one.published), abs=1.5e-3) for one in correlations)
-    assert {one.verdict for one in statistics if one.statistic in ("r_squared", "pearson_r")} == {SAME, WITHIN}
+    assert all(
+        correlation.ours == pytest.approx(float(correlation.published), abs=1.5e-3) for correlation in correlations
+    )
+    assert {statistic.verdict for statistic in statistics if statistic.statistic in ("r_squared", "pearson_r")} == {
+        SAME,
+        WITHIN,
+    }
 
 
 def test_recomputed_values_are_within_their_rounding_spans(statistics: tuple[Statistic, ...]) -> None:
-    for one in statistics:
-        if one.ours is not None and one.low is not None and one.high is not None:
-            assert one.low - 1e-9 <= one.ours <= one.high + 1e-9, one
+    for statistic in statistics:
+        if statistic.ours is not None and statistic.low is not None and statistic.high is not None:
+            assert statistic.low - 1e-9 <= statistic.ours <= statistic.high + 1e-9, statistic
 
 
 @pytest.mark.parametrize(
@@ -288,12 +301,12 @@ def test_recomputed_values_are_within_their_rounding_spans(statistics: tuple[Sta
 )
 def test_verdicts(relation: str, printed: str, span: PrintedValue | None, verdict: str) -> None:
     row = dict.fromkeys(("paper", "where", "statistic", "model", "size", "a", "b", "note"), "")
-    assert judged(row | {"relation": relation, "value": printed}, span).verdict == verdict
+    assert judge(row | {"relation": relation, "value": printed}, span).verdict == verdict
 
 
 def test_reanalysis_of_the_papers_finds_no_best_variant() -> None:
     """Of 18 variants none is best: PathPiece from BPE against the next five, corrected for 306 tests."""
-    main, _, _, greedtok = compared()
+    main, _, _, greedtok = model_sets()
     assert main.order[:6] == ["pathpiece_bpe", "unigram", "bpe", "bpe_greedy", "wordpiece", "sage_bpe"]
     next_five = main.pairs.filter(pl.col("a") == "pathpiece_bpe", pl.col("b").is_in(main.order[1:6]))
     assert (next_five["holm"] > 0.5).all()
@@ -319,7 +332,7 @@ def test_published_writes_tables_figures_and_a_page(
     assert "print 282 different numbers, 505 times in all. 170 agree to all printed digits. 95 more agree" in page
     assert "9 differ. 8 cannot be recomputed" in page
     assert "| all | 170 | 95 | 9 | 8 |" in page
-    assert [one.published for one in far_p_values(recompute())] == ["8.8e-6", "0.041", "0.025"]
+    assert [statistic.published for statistic in far_p_values(recompute())] == ["8.8e-6", "0.041", "0.025"]
     links = re.findall(r"\]\(([^)]+)\)", page)
     assert links
     assert all((output / link).is_file() for link in links)
@@ -341,7 +354,7 @@ def test_published_writes_tables_figures_and_a_page(
 
 @needs(TIMTC)
 def test_figure_5_and_table_11_from_released_files() -> None:
-    found = released(TIMTC)
+    found = recompute_released(TIMTC)
     assert [one.verdict for one in found if one.where == "Table 11"] == [SAME] * 18
     regions = {one.statistic.removeprefix("tokens in "): one for one in found if one.where == "Figure 5"}
     assert {name for name, one in regions.items() if one.verdict == SAME} == {"only c", "a and c", "b and c", "all"}
@@ -365,7 +378,7 @@ def write_released(folder: Path) -> None:
 def test_released_files_plain_or_packed(tmp_path: Path) -> None:
     folder = tmp_path / "released"
     write_released(folder)
-    found = {(one.statistic, one.a): one.ours for one in released(folder)}
+    found = {(one.statistic, one.a): one.ours for one in recompute_released(folder)}
     assert found["corpus_token_count", "bpe"] == 40 / 1e9
     assert found["renyi_efficiency_2", "bpe"] == pytest.approx(-np.log(0.75**2 + 0.25**2) / np.log(40_960))
     regions = [value for (statistic, _), value in found.items() if statistic.startswith("tokens in")]
@@ -394,4 +407,4 @@ def test_bad_released_files_are_named(tmp_path: Path, name: str, content: bytes 
     else:
         (folder / name).write_bytes(content)
     with pytest.raises(TokbenchError, match=message):
-        released(folder)
+        recompute_released(folder)

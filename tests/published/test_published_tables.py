@@ -13,11 +13,11 @@ import yaml
 from tests.support.external_tokenizers import DATA
 from tokbench.config.load import validate
 from tokbench.published import facts
-from tokbench.published.comparison import BESIDE, compare_cells
+from tokbench.published.comparison import PUBLISHED_VALUES, compare_cells
 from tokbench.published.translations import published_translations
 from tokbench.stages.tables import recipes as recipes_of
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
-from tokbench.statistics.comparisons.translations import bleu, resampled, translation_comparisons
+from tokbench.statistics.comparisons.translations import bleu, resample_scores, translation_comparisons
 from tokbench.tabulation.columns import SENTENCES, TEXT
 from tokbench.tabulation.table import schema
 
@@ -76,7 +76,7 @@ def test_published_cells_are_paired_with_the_same_cells_of_ours() -> None:
         orient="row",
     )
     found = compare_cells(intrinsic, accuracy, NO_TEXTS, recipes("pathpiece"))
-    assert found.schema == pl.Schema(BESIDE.schema)
+    assert found.schema == pl.Schema(PUBLISHED_VALUES.schema)
     assert found.select("variant", "size", "ours", "published", "ours_on", "published_on").rows() == [
         ("bpe", 40960, 0.3, pytest.approx(0.321), "mpt_1_3b, ten_tasks", "1.3B"),
         ("bpe", 40960, 0.66, pytest.approx(0.669), "mpt_350m, ten_tasks", "350M"),
@@ -240,7 +240,7 @@ def test_translation_scores_are_paired_with_the_papers_cells() -> None:
     one = at.row(0, named=True)
     whole = np.array([[int(n) for n in own.split()] for *_, own in translated("x", GOOD, 1)[:40]])
     assert one["bleu"] == pytest.approx(float(bleu(whole.sum(0))))
-    low, high = np.quantile(resampled(whole, bleu), [0.025, 0.975])
+    low, high = np.quantile(resample_scores(whole, bleu), [0.025, 0.975])
     assert one["bleu_interval"] == pytest.approx((high - low) / 2)
     none = published_translations(sentences.clear(), translation_comparisons(sentences.clear()), experiment)
     assert none.is_empty()

@@ -38,7 +38,7 @@ from tokbench.statistics.significance.eligibility import (
     ONE_TRAINING,
     TWO_TRAININGS,
     Trainings,
-    fewest,
+    fewest_trainings,
     may_rank,
     why_untested,
 )
@@ -78,10 +78,10 @@ def test_the_rule() -> None:
     told = [why_untested(trainings) for trainings in (None, 0, 1, 2, 3, 9)]
     assert told == ["", ONE_TRAINING, ONE_TRAINING, TWO_TRAININGS, "", ""]
     trainings: Trainings = {("tiny", "words", 8): 3, ("tiny", "words", 16): 2}
-    assert fewest(trainings, "tiny", "words", [8]) == 3
-    assert fewest(trainings, "tiny", "words", [8, 16]) == 2
-    assert fewest(trainings, "tiny", "words", [8, 32]) == 1, "a size that is not known"
-    assert fewest(None, "350M", "published", [8]) is None
+    assert fewest_trainings(trainings, "tiny", "words", [8]) == 3
+    assert fewest_trainings(trainings, "tiny", "words", [8, 16]) == 2
+    assert fewest_trainings(trainings, "tiny", "words", [8, 32]) == 1, "a size that is not known"
+    assert fewest_trainings(None, "350M", "published", [8]) is None
 
 
 def of_models(seeds: int) -> dict[str, pl.DataFrame]:

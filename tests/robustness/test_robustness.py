@@ -16,7 +16,7 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels.edit_distance import distances
 from tokbench.reference.edit_distance import edit_distance
 from tokbench.robustness.lines import LINES, originals, perturbed_lines
-from tokbench.robustness.perturbations import KINDS, Edit, edits, in_words, perturbed, restored
+from tokbench.robustness.perturbations import KINDS, Edit, edits, in_words, perturb, restore
 from tokbench.robustness.segmentations import changed_segmentations
 from tokbench.statistics.comparisons.robustness import compare_robustness, robustness_by_kind
 from tokbench.tabulation.robustness import ROBUSTNESS_DOCUMENTS, robustness_documents_table
@@ -38,7 +38,7 @@ EXPECTED = {
 
 
 def changed(text: str, kind: str, seed: int = 0) -> str:
-    return perturbed(text, list(edits(text, kind, 1, Random(seed))))
+    return perturb(text, list(edits(text, kind, 1, Random(seed))))
 
 
 @pytest.mark.parametrize(("kind", "expected"), EXPECTED.items())
@@ -90,14 +90,14 @@ def test_numbers_in_words(number: int, words: str) -> None:
 def test_the_original_is_restored(text: str, kind: str, seed: int) -> None:
     changes = list(edits(text, kind, 0.7, Random(seed)))
     assert all(text[edit.start :].startswith(edit.before) and edit.before != edit.after for edit in changes)
-    assert restored(perturbed(text, changes), changes) == text
+    assert restore(perturb(text, changes), changes) == text
     assert changes == list(edits(text, kind, 0.7, Random(seed)))
 
 
 def test_edits_that_change_lengths() -> None:
     changes = [Edit(0, "ab", "x"), Edit(3, "", "yy"), Edit(4, "e", "")]
-    assert perturbed("abcdef", changes) == "xcyydf"
-    assert restored("xcyydf", changes) == "abcdef"
+    assert perturb("abcdef", changes) == "xcyydf"
+    assert restore("xcyydf", changes) == "abcdef"
 
 
 TOKENS = st.lists(st.integers(0, 3), max_size=30)

@@ -127,16 +127,16 @@ def test_no_shortage(code: str) -> None:
 
 def test_resident_memory_is_reported_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the most that has been, which systems tell in other units."""
-    now = memory_limit.resident()
+    now = memory_limit.resident_bytes()
 
     def missing(*_: object) -> None:
         raise FileNotFoundError
 
     monkeypatch.setattr(memory_limit, "open", missing, raising=False)
-    most = memory_limit.resident()
+    most = memory_limit.resident_bytes()
     assert 0.99 * now < most < 1e12
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert memory_limit.resident() == most // 1024
+    assert memory_limit.resident_bytes() == most // 1024
 
 
 def test_a_pattern_without_room_is_not_rejected() -> None:

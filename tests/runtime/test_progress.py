@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import TOPICS
 from tokbench.commands.main import cli
 from tokbench.runtime import progress as module
-from tokbench.runtime.progress import clear, progress, watched
+from tokbench.runtime.progress import clear, progress, watch
 
 ERASED = "\x1b[2K"
 """Erases a line of the terminal."""
@@ -46,7 +46,7 @@ def written(terminal: int) -> str:
 def test_a_line_is_shown_and_erased(monkeypatch: pytest.MonkeyPatch) -> None:
     with pseudo_terminal(monkeypatch, 0.01) as terminal:
         with progress("count"), progress("inner"):
-            assert len(list(watched(DOCUMENTS))) == 2
+            assert len(list(watch(DOCUMENTS))) == 2
             time.sleep(1.0)
             clear()
         shown = written(terminal)
@@ -73,7 +73,7 @@ def test_an_error_erases_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_short_work_has_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with pseudo_terminal(monkeypatch, 2.0) as terminal:
         with progress("count"):
-            list(watched(DOCUMENTS))
+            list(watch(DOCUMENTS))
         assert written(terminal) == ""
 
 
@@ -81,7 +81,7 @@ def test_no_line_outside_of_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DELAY", 0.0)
     monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
     with progress("count"):
-        assert list(watched(DOCUMENTS)) == DOCUMENTS
+        assert list(watch(DOCUMENTS)) == DOCUMENTS
         time.sleep(0.05)
         clear()
     assert stream.getvalue() == ""

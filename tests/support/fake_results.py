@@ -55,8 +55,8 @@ def drawn_apart(seeds: Mapping[str, int] | int = len(SEEDS)) -> pl.DataFrame:
     inputs, _, _ = _inputs()
     of = seeds if isinstance(seeds, Mapping) else dict.fromkeys(VARIANTS, seeds)
     few = pl.col("seed") < pl.col("variant").replace_strict(of)
-    fewer = [one.filter(few) if "seed" in one.columns else one for one in inputs]
-    return scoreboard(scoreboard_families(*fewer, _trainings(of), {}), BASELINES, APART)
+    undersized = [one.filter(few) if "seed" in one.columns else one for one in inputs]
+    return scoreboard(scoreboard_families(*undersized, _trainings(of), {}), BASELINES, APART)
 
 
 def _trainings(of: Mapping[str, int]) -> dict[tuple[str, str, int], int]:

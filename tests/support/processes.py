@@ -44,7 +44,7 @@ def new_process_memory() -> Iterator[None]:
     Otherwise the memory of earlier tests counts towards the default limit of a command, which then rejects its work.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory_limit, "resident", lambda: NEW_PROCESS)
+        patch.setattr(memory_limit, "resident_bytes", lambda: NEW_PROCESS)
         yield
 
 

@@ -19,7 +19,7 @@ from tokbench.models.pretraining import launch
 from tokbench.models.pretraining.budget import TextBudget
 from tokbench.models.pretraining.mds import ShardLayout, by_shard, read_mds
 from tokbench.models.pretraining.options import PRESETS, LlamaOptions
-from tokbench.models.pretraining.order import EncodedDocument, Slices, encoded, in_order
+from tokbench.models.pretraining.order import EncodedDocument, Slices, encode_documents, sort_documents
 from tokbench.models.pretraining.pack import SliceForm, pack
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -127,7 +127,7 @@ class Pairs(Bytes):
 
 
 def pieces(documents: Iterable[bytes]) -> Iterator[EncodedDocument]:
-    return encoded(Bytes(), (Document(number, "", text) for number, text in enumerate(documents)))
+    return encode_documents(Bytes(), (Document(number, "", text) for number, text in enumerate(documents)))
 
 
 def one_job(
@@ -150,7 +150,7 @@ def packed_documents(
 ) -> Path:
     """Write the documents as sequences of 32 tokens to a folder."""
     folder.parent.mkdir(exist_ok=True)
-    text = in_order(pieces(documents), seed, folder.parent)
+    text = sort_documents(pieces(documents), seed, folder.parent)
     pack(text, one_job(32, seed, budget=budget), folder)
     return folder
 

@@ -14,7 +14,7 @@ from tokbench.statistics.accuracies.intervals import average_intervals
 from tokbench.statistics.accuracies.measures import measures_against_models
 from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
 from tokbench.statistics.accuracies.ranks import averages, averages_by_size
-from tokbench.statistics.accuracies.seeds import between_seeds
+from tokbench.statistics.accuracies.seeds import seed_variation
 from tokbench.statistics.cells import OUTCOME
 from tokbench.statistics.comparisons.families import ComparisonFamily
 from tokbench.statistics.comparisons.languages import models_over_languages, ngrams_over_languages
@@ -32,13 +32,9 @@ from tokbench.statistics.effects.token_effects import (
     token_placebos,
 )
 from tokbench.statistics.planning.measure_power import measure_power
-from tokbench.statistics.planning.seed_plan import plan_seeds, seen_by_seeds
-from tokbench.statistics.scale.inference_cost import (
-    cost_at_equal_bits,
-    equal_arithmetic,
-    equal_arithmetic_order,
-    model_costs,
-)
+from tokbench.statistics.planning.seed_plan import detectable_by_seeds, plan_seeds
+from tokbench.statistics.scale.equal_bits import cost_at_equal_bits, model_costs
+from tokbench.statistics.scale.equal_flops import equal_arithmetic, equal_arithmetic_order
 from tokbench.statistics.scale.scale_lines import scale_groups
 from tokbench.statistics.scale.scaling import compare_scales, fit_scales, scale_orders
 from tokbench.tabulation.bounds import BOUNDS
@@ -359,7 +355,7 @@ def made() -> ReportContent:
             "measure_power": measure_power(compare_task_measures(answers_by_seed(), {})),
             "perturbed_measures": perturbed_measure_table(perturbed_by_seed()),
             "perturbed_comparisons": compare_perturbed(perturbed_by_seed(), {}),
-            "seeds": between_seeds(seeded()),
+            "seeds": seed_variation(seeded()),
             "correlations": metric_with_accuracy(measures, scores),
             "metric_correlations": between_metrics(measures),
             "r_squared": between_sizes(scores),
@@ -381,7 +377,7 @@ def made() -> ReportContent:
             "bits_languages": models_over_languages(bits_by_seed(), {}),
             "measures": measures_against_models(compared, measures, ngram_bits()),
             "seed_plan": plan_seeds(compared, 0.01),
-            "seen_by_seeds": seen_by_seeds(compared, 0.01),
+            "seen_by_seeds": detectable_by_seeds(compared, 0.01),
             **translations(),
             **scale_frames(),
             "published": pl.DataFrame([theirs | {"source": "Table 4"}], schema_overrides={"ours": pl.Float64}),

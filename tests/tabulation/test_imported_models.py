@@ -35,7 +35,7 @@ from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
 from tokbench.io.identity import Maker
 from tokbench.io.json import write_result
-from tokbench.models.pretraining.budget import kept_at
+from tokbench.models.pretraining.budget import checkpoint_batches
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import PRESETS, MptOptions
 from tokbench.models.training import write_occurrences
@@ -259,7 +259,7 @@ SMALL = PRESETS["tiny"].recipe()
 
 def test_shares_are_ascending_and_part_of_a_recipe_where_there_are_any() -> None:
     options = MptOptions.model_validate(SMALL | {"evaluate_at": (0.001, 0.25, 0.5)})
-    assert kept_at(options, 30) == {"0.001": 1, "0.25": 8, "0.5": 15}
+    assert checkpoint_batches(options, 30) == {"0.001": 1, "0.25": 8, "0.5": 15}
     assert options.recipe()["evaluate_at"] == [0.001, 0.25, 0.5]
     assert "evaluate_at" not in SMALL
     for wrong in ((0.5, 0.25), (0.5, 0.5), (1.0,), (0.0,)):

@@ -160,7 +160,7 @@ FINGERPRINT_RULES = {
         "tokbench.metric.renyi",
     ),
     "bound": ("tokbench.optimum.bound:bound_text",),
-    "encode_shard": ("tokbench.tokenizer.tokenizer:Tokenizer", "tokbench.models.pretraining.order:encoded"),
+    "encode_shard": ("tokbench.tokenizer.tokenizer:Tokenizer", "tokbench.models.pretraining.order:encode_documents"),
     "pretrain": ("tokbench.models.pretraining.train:pretrain",),
     "tabulate": ("tokbench.tabulation.results:tabulate",),
     "analyse": ("tokbench.statistics.inputs:analyse",),

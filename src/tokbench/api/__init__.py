@@ -196,7 +196,7 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
 
     from tokbench.intrinsic.documents import measure_texts
     from tokbench.intrinsic.texts import measure_read_texts
-    from tokbench.metric.keys import keyed
+    from tokbench.metric.keys import assign_keys
 
     tokenizer_of("measure", tokenizer)
     families = _families(options)
@@ -213,7 +213,7 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
         "pretokenization": tokenizer.pretokenizer_label,
         "size": tokenizer.nominal_size or None,
     }
-    keys = keyed([row for _, row in measured.rows])
+    keys = assign_keys([row for _, row in measured.rows])
     return pl.DataFrame([{"key": key, **asdict(row), **of_all} for key, row in keys], schema=kinds)
 
 

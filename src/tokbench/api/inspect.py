@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.api.texts import Texts, texts_of, tokenizer_of
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError, unknown
-from tokbench.examples.cut import SegmentedText, as_json, cut, disputed, visible
+from tokbench.examples.cut import SegmentedText, as_json, cut, disputed_boundaries, visible
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES, MOST_THREADS, whole_argument
 from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.pretokens import PretokenCounts
@@ -144,7 +144,7 @@ class Cuts:
     def _repr_html_(self) -> str:
         """Return a table of coloured tokens with ids as tooltips; tokens that not all tokenizers share are orange."""
         common = frozenset.intersection(*(segmented.spans for segmented in self.cuts))
-        borders = disputed(self.cuts)
+        borders = disputed_boundaries(self.cuts)
         rows = []
         for segmented in self.cuts:
             tokens = []
@@ -284,14 +284,14 @@ def ngram_bits(
     import polars as pl
 
     from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
-    from tokbench.models.pretraining.order import encoded
+    from tokbench.models.pretraining.order import encode_documents
 
     if not tokenizer_of("ngram_bits", tokenizer).nominal_size:
         raise TokbenchError(f"ngram_bits: {tokenizer.name}: vocabulary size not known; pass size to tokbench.wrap")
     training, tested = ([*_numbered(texts)] for texts in (train, test))
     result = tokenizer_ngram_bits(
         tokenizer,
-        partial(encoded, tokenizer),
+        partial(encode_documents, tokenizer),
         lambda: training,
         tested,
         order=whole_argument("order", order, 1, HIGHEST_NGRAM_ORDER),

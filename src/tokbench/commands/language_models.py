@@ -49,14 +49,14 @@ def encode_shard_command(
     """
     from tokbench.commands.parameters import check_memory
     from tokbench.corpus.documents import read_shard
-    from tokbench.models.pretraining.order import Slices, encoded, in_order
+    from tokbench.models.pretraining.order import Slices, encode_documents, sort_documents
     from tokbench.models.pretraining.pack_slices import write_tokens
     from tokbench.tokenizer import Tokenizer
 
     exit_status.describe_task(f"encode {shard} with {folder}")
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
-    pieces = in_order(encoded(tokenizer, read_shard(shard)), seed, Path(output).parent).pieces
+    pieces = sort_documents(encode_documents(tokenizer, read_shard(shard)), seed, Path(output).parent).pieces
     write_tokens(pieces, Slices(seed, number, second_phase), Path(output), tokenizer.digest)
 
 
@@ -146,7 +146,7 @@ def pack_command(
     from tokbench.commands.parameters import check_memory, text_budget
     from tokbench.corpus.documents import read_documents
     from tokbench.io.identity import Maker
-    from tokbench.models.pretraining.order import Slices, encoded, in_order, reject_repeated
+    from tokbench.models.pretraining.order import Slices, encode_documents, reject_repeated, sort_documents
     from tokbench.models.pretraining.pack import SliceForm, is_slice, join, pack
     from tokbench.tokenizer import Tokenizer
 
@@ -163,7 +163,7 @@ def pack_command(
     if sliced:
         packed = join([Path(shard) for shard in shards], form, target, occurrences)
     else:
-        text = in_order(encoded(tokenizer, reject_repeated(read_documents(shards))), seed, target.parent)
+        text = sort_documents(encode_documents(tokenizer, reject_repeated(read_documents(shards))), seed, target.parent)
         packed = pack(text, form, target, occurrences)
     for packing in packed:
         click.echo(packing.describe(), err=True)
@@ -206,7 +206,7 @@ def pretrain_command(
     from tokbench.commands.recipes import recipe_options
     from tokbench.errors import TokbenchError
     from tokbench.io.yaml import parse_yaml
-    from tokbench.models.pretraining.launch import launched, pretrain_together
+    from tokbench.models.pretraining.launch import is_launched, pretrain_together
     from tokbench.models.pretraining.options import PRESETS, MptOptions, TrainingResources, architecture_of
     from tokbench.models.pretraining.phases import require_tokenizer
     from tokbench.options import validated
@@ -227,9 +227,9 @@ def pretrain_command(
         there = options if on_gpu(options.device) else options.model_copy(update={"device": "cpu"})
         need = lm_starting_memory(there, read_phases(options, Path(packed))[0].packing.vocabulary)
         require("this training", need, megabytes, "lower microbatch" if there.device == "cpu" else "")
-    if not launched():
+    if not is_launched():
         require_tokenizer(options, Path(packed), Path(tokenizer))
-    if options.resources.processes > 1 and not launched():
+    if options.resources.processes > 1 and not is_launched():
         text = json.dumps(options.recipe())
         called = ["pretrain", "--recipe", text, "--packed", packed, "--tokenizer", tokenizer, "--checkpoints", standing]
         called += ["--nodes", str(nodes), "--processes-per-node", str(processes_per_node)]
@@ -358,14 +358,14 @@ def draw_bytes_command(
     from tokbench.report.figures.signals import byte_signals, read_threshold, write_signals
 
     options, scheme = byte_lm_recipe(recipe), chosen_scheme(pretokenization)
-    encoded = [text.encode() for text in texts]
-    if not all(encoded):
+    encoded_texts = [text.encode() for text in texts]
+    if not all(encoded_texts):
         raise TokbenchError("--text: an empty sentence; pass one with a byte or more")
     threshold = read_threshold(scores, Path(model), scheme.text, signal, percentile)
-    scored = score_sentences(encoded, Path(model), options, megabytes=megabytes)
+    scored = score_sentences(encoded_texts, Path(model), options, megabytes=megabytes)
     sentences = [
         byte_signals(text, values, scheme.boundaries(text), signal, threshold)
-        for text, values in zip(encoded, scored, strict=True)
+        for text, values in zip(encoded_texts, scored, strict=True)
     ]
     with atomic_folder(output, "figures") as folder:
         write_signals(sentences, folder)

@@ -262,13 +262,13 @@ def metric_families(text: str | None) -> "dict[str, Options]":
 
 def _keyed(rows: "ByLanguage") -> list[dict[str, Any]]:
     """Return the rows of each language with their keys, as JSON has them."""
-    from tokbench.metric.keys import keyed
+    from tokbench.metric.keys import assign_keys
 
     languages = dict.fromkeys(language for language, _ in rows)
     return [
         {"key": key, "language": language, **asdict(row)}
         for language in languages
-        for key, row in keyed([row for other, row in rows if other == language])
+        for key, row in assign_keys([row for other, row in rows if other == language])
     ]
 
 

@@ -129,7 +129,7 @@ def cut_examples_command(recipe: str, folders: tuple[str, ...], shards: tuple[st
     Keys of the recipe: 'examples', a list of texts; 'shown', the tokenizers that split them (VARIANT/SIZE); 'corpora',
     for each corpus the tokenizers that split its sentences.
     """
-    from tokbench.examples.tables import Chosen, Recipe, cut_examples
+    from tokbench.examples.tables import ExampleInputs, Recipe, cut_examples
     from tokbench.io.json import parse_json
     from tokbench.options import validated
     from tokbench.tabulation.table import write_tables
@@ -137,7 +137,7 @@ def cut_examples_command(recipe: str, folders: tuple[str, ...], shards: tuple[st
     exit_status.describe_task("cut examples")
     asked = validated(parse_json(recipe, "--recipe", remedy="pass one JSON object"), Recipe, "--recipe")
     known = {"/".join(Path(folder).parts[-2:]): folder for folder in folders}
-    chosen = Chosen(
+    chosen = ExampleInputs(
         _folders(asked.shown, known),
         {corpus: _folders(names, known) for corpus, names in asked.corpora.items()},
         dict(map(_shard, shards)),

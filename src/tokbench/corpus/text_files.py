@@ -14,7 +14,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.compression import AS_USUAL, Fields
 from tokbench.io.encodings import UTF_8, Notes
 from tokbench.options import validated
-from tokbench.runtime.progress import note, watched
+from tokbench.runtime.progress import note, watch
 
 TEXT, LANGUAGE = "text", "language"
 """Default keys or columns of text and language."""
@@ -49,13 +49,13 @@ def read_files(files: Sequence[str], fields: Fields = AS_USUAL) -> Iterator[Docu
     for source in sources:  # Raise before anything is written into a folder that is read.
         for file in files_of(source):
             check_content(file, source)
-    return watched(_read(sources, fields, list(chain.from_iterable(map(left_out, sources)))))
+    return watch(_read(sources, fields, list(chain.from_iterable(map(left_out, sources)))))
 
 
 def read_shards_or_files(files: Sequence[str], fields: Fields) -> Iterator[Document]:
     """Read the documents of corpus shards with their numbers, or those of other files as :func:`read_files` does."""
     if not fields.flags and all(map(is_shard, files)):
-        return watched(read_documents(files))
+        return watch(read_documents(files))
     return read_files(files, fields)
 
 

@@ -15,7 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.evaluation.suites import PerturbedQuestions
-from tokbench.robustness.perturbations import Edit, edits, perturbed
+from tokbench.robustness.perturbations import Edit, edits, perturb
 
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
@@ -78,7 +78,7 @@ def common_words(texts: Sequence[str]) -> str:
 
 def perturbed_arguments(sample: Sample, question: Question, changes: Sequence[Edit]) -> list[tuple[str, str]]:
     """Return the contexts and choices of a question after edits of its text."""
-    text = perturbed(question.text, changes)
+    text = perturb(question.text, changes)
     asked = []
     for (context, choice), ending in zip(sample["arguments"], question.endings, strict=True):
         before = context[: len(context) - len(ending)]

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 
 from wcwidth import wcswidth
 
-from tokbench.examples.cut import SegmentedText, Token, disputed, visible
+from tokbench.examples.cut import SegmentedText, Token, disputed_boundaries, visible
 
 EDGE = 1
 """Width of a boundary in columns."""
@@ -58,32 +58,32 @@ def rows(cuts: Sequence[SegmentedText], text: bytes, width: int) -> Iterator[Row
         text: the text.
         width: maximum width of a row in columns, including boundaries.
     """
-    borders = sorted(frozenset().union(*(one.borders for one in cuts)))
-    edges = [edge for start, end in pairwise(borders) for edge in _softly(text, start, end, width)]
+    borders = sorted(frozenset().union(*(cut.borders for cut in cuts)))
+    edges = [edge for start, end in pairwise(borders) for edge in _column_starts(text, start, end, width)]
     edges.append(len(text))
-    common = frozenset.intersection(*(one.borders for one in cuts))
-    same = frozenset.intersection(*(one.spans for one in cuts))
-    some = disputed(cuts)
-    between = _between(text)
+    common = frozenset.intersection(*(cut.borders for cut in cuts))
+    common_tokens = frozenset.intersection(*(cut.spans for cut in cuts))
+    disputed_borders = disputed_boundaries(cuts)
+    between = _character_ends(text)
     first = 0
     while first < len(edges) - 1:
         last = _row_end(cuts, text, edges, first, width, common, between)
         columns = _columns(cuts, text, edges[first : last + 1])
-        yield [_cells(one, text, columns, same, some) for one in cuts]
+        yield [_cells(cut, text, columns, common_tokens, disputed_borders) for cut in cuts]
         first = last
 
 
-def _softly(text: bytes, start: int, end: int, width: int) -> Iterator[int]:
+def _column_starts(text: bytes, start: int, end: int, width: int) -> Iterator[int]:
     """Yield the start of a column, and offsets between characters where a column wider than a row is split."""
     yield start
-    taken = 0
+    width_taken = 0
     while start < end:
         size = next((size for size in (1, 2, 3, 4) if _is_utf8(text[start : min(start + size, end)])), 1)
         wide = width_of(visible(text[start : start + size])) + EDGE
-        if taken and taken + wide > width - EDGE:
+        if width_taken and width_taken + wide > width - EDGE:
             yield start
-            taken = 0
-        taken += wide - EDGE
+            width_taken = 0
+        width_taken += wide - EDGE
         start += size
 
 
@@ -94,10 +94,10 @@ def _is_utf8(data: bytes) -> bool:
         return False
 
 
-def _between(text: bytes) -> frozenset[int]:
+def _character_ends(text: bytes) -> frozenset[int]:
     """Return the offsets after each character of a text; an invalid byte counts as a character."""
     characters = text.decode("utf-8", "surrogateescape")
-    return frozenset(accumulate(len(one.encode("utf-8", "surrogateescape")) for one in characters))
+    return frozenset(accumulate(len(character.encode("utf-8", "surrogateescape")) for character in characters))
 
 
 def _row_end(
@@ -127,34 +127,34 @@ def _row_end(
 def _columns(cuts: Sequence[SegmentedText], text: bytes, edges: list[int]) -> dict[int, int]:
     """Return the column of each edge of a row."""
     needs: dict[int, list[tuple[int, int]]] = {}
-    for one in cuts:
-        for token, start, end in _within(one, edges[0], edges[-1]):
+    for cut in cuts:
+        for token, start, end in _overlapping_tokens(cut, edges[0], edges[-1]):
             wide = width_of(visible(text[start:end])) + EDGE
             if start == token.start:
                 wide = max(wide, len(str(token.id)) + EDGE)
             needs.setdefault(end, []).append((start, wide))
     columns = {edges[0]: 0}
     for before, edge in pairwise(edges):
-        wanted = (columns[start] + wide for start, wide in needs.get(edge, []))
-        columns[edge] = max([columns[before] + EDGE, *wanted])
+        needed = (columns[start] + wide for start, wide in needs.get(edge, []))
+        columns[edge] = max([columns[before] + EDGE, *needed])
     return columns
 
 
-def _within(one: SegmentedText, start: int, end: int) -> Iterator[tuple[Token, int, int]]:
+def _overlapping_tokens(cut: SegmentedText, start: int, end: int) -> Iterator[tuple[Token, int, int]]:
     """Yield the tokens that overlap a row, each with the start and end of the overlap."""
-    first, beyond = bisect_right(one.starts, start) - 1, bisect_left(one.starts, end)
-    for token in one.tokens[first:beyond]:
+    first, beyond = bisect_right(cut.starts, start) - 1, bisect_left(cut.starts, end)
+    for token in cut.tokens[first:beyond]:
         assert token.start is not None
         assert token.end is not None
         yield token, max(start, token.start), min(end, token.end)
 
 
 def _cells(
-    one: SegmentedText,
+    cut: SegmentedText,
     text: bytes,
     columns: dict[int, int],
-    same: frozenset[tuple[int | None, int | None]],
-    some: frozenset[int],
+    common_tokens: frozenset[tuple[int | None, int | None]],
+    disputed_borders: frozenset[int],
 ) -> list[TokenCell]:
     edges = sorted(columns)
     return [
@@ -162,11 +162,11 @@ def _cells(
             visible(text[start:end]),
             str(token.id) if start == token.start else "",
             columns[end] - columns[start] - EDGE,
-            bisect_left(one.starts, token.start or 0),
-            (token.start, token.end) not in same,
-            GOES_ON if end != token.end else SOME if end in some else ALL,
+            bisect_left(cut.starts, token.start or 0),
+            (token.start, token.end) not in common_tokens,
+            GOES_ON if end != token.end else SOME if end in disputed_borders else ALL,
         )
-        for token, start, end in _within(one, edges[0], edges[-1])
+        for token, start, end in _overlapping_tokens(cut, edges[0], edges[-1])
     ]
 
 
@@ -188,24 +188,24 @@ def cuts_text(cuts: Sequence[SegmentedText], text: bytes, width: int, colour: bo
         colour: write colour escapes.
     """
     lines: list[str] = []
-    placed = [one for one in cuts if one.placed]
-    names = [_short(one.name) for one in placed]
+    placed = [cut for cut in cuts if cut.placed]
+    names = [_shorten(cut.name) for cut in placed]
     gutter = max(map(width_of, names), default=0) + 1
     for row in rows(placed, text, max(width - gutter, 20)) if placed and text else ():
         for name, cells in zip(names, row, strict=True):
             lines.append(name + " " * (gutter - width_of(name)) + "".join(_token(cell, colour) for cell in cells))
-            lines.append(_faint(" " * gutter + "".join(cell.id.ljust(cell.width + 1) for cell in cells), colour))
+            lines.append(_dim(" " * gutter + "".join(cell.id.ljust(cell.width + 1) for cell in cells), colour))
         lines.append("")
-    lines += [line for one in cuts if not one.placed for line in _unplaced(one, width, colour)]
-    lines += [_summary(one, len(text)) for one in cuts]
+    lines += [line for cut in cuts if not cut.placed for line in _unplaced_lines(cut, width, colour)]
+    lines += [_summary(cut, len(text)) for cut in cuts]
     if len(placed) > 1:
-        lines.append(_faint(LEGEND, colour))
+        lines.append(_dim(LEGEND, colour))
     return "\n".join(lines) + "\n"
 
 
-def _short(name: str) -> str:
-    shown = visible(name.encode("utf-8", "surrogateescape")).replace("␣", " ")
-    return shown if len(shown) <= LONGEST_NAME else f"…{shown[1 - LONGEST_NAME :]}"
+def _shorten(name: str) -> str:
+    label = visible(name.encode("utf-8", "surrogateescape")).replace("␣", " ")
+    return label if len(label) <= LONGEST_NAME else f"…{label[1 - LONGEST_NAME :]}"
 
 
 def _token(cell: TokenCell, colour: bool) -> str:
@@ -216,27 +216,27 @@ def _token(cell: TokenCell, colour: bool) -> str:
     return f"\x1b[{INK};{shade}m{text}{EDGES[cell.border]}\x1b[{PLAIN}m"
 
 
-def _faint(text: str, colour: bool) -> str:
+def _dim(text: str, colour: bool) -> str:
     text = text.rstrip()
     return f"\x1b[{FAINT}m{text}\x1b[{PLAIN}m" if colour and text else text
 
 
-def _unplaced(one: SegmentedText, width: int, colour: bool) -> Iterator[str]:
+def _unplaced_lines(cut: SegmentedText, width: int, colour: bool) -> Iterator[str]:
     """Yield lines for a tokenizer whose tokens do not restore the text: each decoded token with its id."""
-    yield f"{_short(one.name)}: its tokens are not the bytes of the text; each token decoded separately:"
+    yield f"{_shorten(cut.name)}: its tokens are not the bytes of the text; each token decoded separately:"
     line = ""
-    for token in one.tokens:
+    for token in cut.tokens:
         message = f"{visible(token.data)}({token.id}){EDGES[ALL]}"
         if line and width_of(line) + width_of(message) > width:
-            yield _faint(line, colour)
+            yield _dim(line, colour)
             line = ""
         line += message
-    yield _faint(line, colour)
+    yield _dim(line, colour)
     yield ""
 
 
-def _summary(one: SegmentedText, size: int) -> str:
-    tokens = len(one.tokens)
-    each = f", {size / tokens:.2f} bytes per token" if tokens else ""
-    source = f"; {one.source}" if one.source else ""
-    return f"{_short(one.name)}: {tokens:,} {'token' if tokens == 1 else 'tokens'}{each}{source}"
+def _summary(cut: SegmentedText, size: int) -> str:
+    tokens = len(cut.tokens)
+    mean_length = f", {size / tokens:.2f} bytes per token" if tokens else ""
+    source = f"; {cut.source}" if cut.source else ""
+    return f"{_shorten(cut.name)}: {tokens:,} {'token' if tokens == 1 else 'tokens'}{mean_length}{source}"

@@ -94,19 +94,21 @@ def cut(name: str, tokenizer: EncodesText, text: bytes, source: str = "") -> Seg
         text: any bytes.
         source: location of the tokenizer. Default: empty.
     """
-    ids = [int(one) for one in tokenizer.encode(text)]
-    decoded = {one: bytes(tokenizer.decode([one])) for one in dict.fromkeys(ids)}
-    pieces = [decoded[one] for one in ids]
+    ids = [int(number) for number in tokenizer.encode(text)]
+    decoded = {number: bytes(tokenizer.decode([number])) for number in dict.fromkeys(ids)}
+    pieces = [decoded[number] for number in ids]
     bounds = [0]
     for piece in pieces:
         bounds.append(bounds[-1] + len(piece))
     if b"".join(pieces) != text or b"" in pieces:
         bounds = _boundaries_by_offsets(tokenizer, text, len(ids))
     if not bounds:
-        return SegmentedText(name, tuple(Token(one, None, None, decoded[one]) for one in ids), len(text), source)
+        return SegmentedText(
+            name, tuple(Token(number, None, None, decoded[number]) for number in ids), len(text), source
+        )
     spans = zip(ids, pairwise(bounds), strict=True)
     return SegmentedText(
-        name, tuple(Token(one, start, end, text[start:end]) for one, (start, end) in spans), len(text), source
+        name, tuple(Token(number, start, end, text[start:end]) for number, (start, end) in spans), len(text), source
     )
 
 
@@ -125,9 +127,9 @@ def _boundaries_by_offsets(tokenizer: Any, text: bytes, count: int) -> list[int]
     return bounds if fitting and all(start < end for start, end in pairwise(bounds)) else []
 
 
-def disputed(cuts: Sequence[SegmentedText]) -> frozenset[int]:
+def disputed_boundaries(cuts: Sequence[SegmentedText]) -> frozenset[int]:
     """Return boundaries that some, but not all segmentations have; those without offsets are ignored."""
-    placed = [one.borders for one in cuts if one.placed]
+    placed = [segmentation.borders for segmentation in cuts if segmentation.placed]
     return frozenset().union(*placed) - frozenset.intersection(*placed) if placed else frozenset()
 
 
@@ -147,9 +149,9 @@ def visible(data: bytes) -> str:
     return _HIDDEN.sub(_sign, data.decode("utf-8", "surrogateescape"))
 
 
-def _sign(found: regex.Match[str]) -> str:
-    character = found[0]
-    if found["mark"]:
+def _sign(match: regex.Match[str]) -> str:
+    character = match[0]
+    if match["mark"]:
         return CIRCLE + character
     code = ord(character)
     if FIRST_ESCAPED <= code < BYTE + 0x100:
@@ -161,16 +163,16 @@ def as_json(cuts: Sequence[SegmentedText], text: bytes) -> dict[str, Any]:
     """Return segmentations as a JSON object: the text, the tokens of each tokenizer, and disputed boundaries."""
     return {
         "text": {"hex": text.hex(), "shown": visible(text), "bytes": len(text)},
-        "disputed_borders": sorted(disputed(cuts)),
+        "disputed_borders": sorted(disputed_boundaries(cuts)),
         "tokenizers": [
             {
-                "name": one.name,
-                "source": one.source or None,
-                "placed": one.placed,
-                "count": len(one.tokens),
-                "tokens": list(map(_token, one.tokens)),
+                "name": segmentation.name,
+                "source": segmentation.source or None,
+                "placed": segmentation.placed,
+                "count": len(segmentation.tokens),
+                "tokens": list(map(_token, segmentation.tokens)),
             }
-            for one in cuts
+            for segmentation in cuts
         ],
     }
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import regex
 from pydantic import Field
 
 from tokbench.corpus.documents import Document, read_shard
-from tokbench.examples.cut import EncodesText, cut, disputed
+from tokbench.examples.cut import EncodesText, cut, disputed_boundaries
 from tokbench.options import Options
 from tokbench.tabulation.columns import LANGUAGE, SIZE, VARIANT
 from tokbench.tabulation.table import Column, Print, Tables, TidyTable, make_tables, tables_of
@@ -64,45 +65,49 @@ def sentences(text: bytes) -> Iterator[str]:
 
 def candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
     """Yield candidates in order."""
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for document, language, text in documents:
-        if taken[language] >= OF_LANGUAGE:
+        if counts[language] >= OF_LANGUAGE:
             continue
         for place, sentence in enumerate(sentences(text)):
-            if place >= OF_DOCUMENT or taken[language] >= OF_LANGUAGE:
+            if place >= OF_DOCUMENT or counts[language] >= OF_LANGUAGE:
                 break
-            taken[language] += 1
+            counts[language] += 1
             yield Candidate(document, language, sentence)
 
 
-def chosen(found: Iterable[Candidate], tokenizers: Sequence[EncodesText], most: int) -> list[Candidate]:
+def choose_sentences(candidates: Iterable[Candidate], tokenizers: Sequence[EncodesText], most: int) -> list[Candidate]:
     """Return the sentences on which tokenizers differ most, sorted by language.
 
     Args:
-        found: candidates.
+        candidates: sentences to choose from.
         tokenizers: the tokenizers to compare.
         most: maximum number of sentences. Each language has equally many, at most three. If there are more languages
             than sentences, the first languages have one each.
     """
     by_language: dict[str, list[Candidate]] = {}
-    for one in found:
-        by_language.setdefault(one.language, []).append(one)
+    for candidate in candidates:
+        by_language.setdefault(candidate.language, []).append(candidate)
     languages = sorted(by_language)[:most]
-    each = min(3, most // max(1, len(languages)))
-    return [one for language in languages for one in _first(by_language[language], tokenizers, each)]
+    per_language = min(3, most // max(1, len(languages)))
+    return [
+        candidate
+        for language in languages
+        for candidate in _most_different(by_language[language], tokenizers, per_language)
+    ]
 
 
-def _first(found: Sequence[Candidate], tokenizers: Sequence[EncodesText], count: int) -> list[Candidate]:
-    scores = [difference(one.text.encode(), tokenizers) for one in found]
+def _most_different(candidates: Sequence[Candidate], tokenizers: Sequence[EncodesText], count: int) -> list[Candidate]:
+    scores = [difference(candidate.text.encode(), tokenizers) for candidate in candidates]
     best: dict[int, Candidate] = {}
-    for place in sorted(range(len(found)), key=lambda place: -scores[place]):
-        best.setdefault(found[place].document, found[place])
+    for place in sorted(range(len(candidates)), key=lambda place: -scores[place]):
+        best.setdefault(candidates[place].document, candidates[place])
     return list(best.values())[:count]
 
 
 def difference(text: bytes, tokenizers: Sequence[EncodesText]) -> float:
     """Return the number of boundaries that not all tokenizers share, per byte of the text."""
-    return len(disputed([cut("", tokenizer, text) for tokenizer in tokenizers])) / max(1, len(text))
+    return len(disputed_boundaries([cut("", tokenizer, text) for tokenizer in tokenizers])) / max(1, len(text))
 
 
 class Recipe(Options):
@@ -127,7 +132,7 @@ class ShownSentence:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ExampleInputs:
     """Example sentences of an experiment.
 
     Attributes:
@@ -145,51 +150,58 @@ class Chosen:
     @cached_property
     def tokenizers(self) -> dict[str, Any]:
         """Tokenizers by folder."""
-        every = (*self.folders, *(folder for folders in self.by_corpus.values() for folder in folders))
-        return {folder: Tokenizer.load(folder) for folder in dict.fromkeys(every)}
+        folders = (*self.folders, *chain.from_iterable(self.by_corpus.values()))
+        return {folder: Tokenizer.load(folder) for folder in dict.fromkeys(folders)}
 
     @cached_property
     def sentences(self) -> list[ShownSentence]:
         """The user's sentences, then those of each corpus."""
-        given = [ShownSentence("", CONFIGURED, Candidate(-1, "", text), self.folders) for text in self.texts]
+        shown = [ShownSentence("", CONFIGURED, Candidate(-1, "", text), self.folders) for text in self.texts]
         corpora = [corpus for corpus in self.by_corpus if corpus in self.shards][:SENTENCES]
-        each = SENTENCES // max(1, len(corpora))
+        per_corpus = SENTENCES // max(1, len(corpora))
         for corpus in corpora:
             folders = self.by_corpus[corpus]
             those = [self.tokenizers[folder] for folder in folders]
-            found = chosen(candidates(read_shard(self.shards[corpus])), those, each)
-            given += [ShownSentence(corpus, SPLIT, one, folders) for one in found]
-        return given
+            selected = choose_sentences(candidates(read_shard(self.shards[corpus])), those, per_corpus)
+            shown += [ShownSentence(corpus, SPLIT, sentence, folders) for sentence in selected]
+        return shown
 
 
-def cut_examples(chosen: Chosen) -> Tables:
+def cut_examples(inputs: ExampleInputs) -> Tables:
     """Return all tables of an experiment's sentences."""
-    return make_tables(tables_of("cut_examples"), chosen)
+    return make_tables(tables_of("cut_examples"), inputs)
 
 
 def examples(sentences: Sequence[ShownSentence]) -> pl.DataFrame:
     """Return the table of sentences in order."""
     rows = [
-        (number, one.source, one.corpus, one.sentence.language, one.sentence.document if one.source == SPLIT else None,
-         one.sentence.text)
-        for number, one in enumerate(sentences, 1)
-    ]  # fmt: skip
-    return pl.DataFrame(rows, schema=EXAMPLES.schema, orient="row")
+        {
+            "example": number,
+            "source": shown.source,
+            "corpus": shown.corpus,
+            "language": shown.sentence.language,
+            "document": shown.sentence.document if shown.source == SPLIT else None,
+            "text": shown.sentence.text,
+        }
+        for number, shown in enumerate(sentences, 1)
+    ]
+    return EXAMPLES.frame(rows)
 
 
 def cuts(sentences: Sequence[ShownSentence], tokenizers: Mapping[str, Any]) -> pl.DataFrame:
     """Return the table of tokens of every sentence, by tokenizer."""
-    rows = []
-    for number, one in enumerate(sentences, 1):
-        for folder in one.folders:
+    rows: list[dict[str, Any]] = []
+    for number, shown in enumerate(sentences, 1):
+        for folder in shown.folders:
             tokenizer = tokenizers[folder]
-            size = tokenizer.nominal_size
-            made = cut(tokenizer.name, tokenizer, one.sentence.text.encode())
+            head = {"example": number, "variant": tokenizer.name, "size": tokenizer.nominal_size}
+            segmented = cut(tokenizer.name, tokenizer, shown.sentence.text.encode())
             rows += [
-                (number, tokenizer.name, size, place, token.start, token.end, token.id, token.data.hex())
-                for place, token in enumerate(made.tokens, 1)
+                head
+                | {"place": place, "start": token.start, "end": token.end, "id": token.id, "token": token.data.hex()}
+                for place, token in enumerate(segmented.tokens, 1)
             ]
-    return pl.DataFrame(rows, schema=CUTS.schema, orient="row")
+    return CUTS.frame(rows)
 
 
 EXAMPLES = TidyTable(

@@ -30,6 +30,6 @@ def measure_texts(
     documents = Documents(tokenizer, read)
     rows: list[tuple[str, Measurement]] = []
     for method in families_of("documents"):
-        measured = method.function(documents, families.get(method.name) or method.defaults())
-        rows += measured if method.per_language else [("", row) for row in measured]
+        measurements = method.function(documents, families.get(method.name) or method.defaults())
+        rows += measurements if method.per_language else [("", row) for row in measurements]
     return rows

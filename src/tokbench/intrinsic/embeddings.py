@@ -12,7 +12,7 @@ from tokbench.metric.embeddings import EmbeddingLayout, embeddings_of, room
 from tokbench.metric.measurement import Measurement
 from tokbench.models.training import read_occurrences
 from tokbench.models.translation.embeddings import AGAIN, sides_of
-from tokbench.runtime.memory_limit import RESERVE, require, resident
+from tokbench.runtime.memory_limit import RESERVE, require, resident_bytes
 from tokbench.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def measure_language_model(
     """
     maker = Maker(tokenizer.digest, path)
     require_model(model, "tokenizer", maker, "name the tokenizer that it was trained with")
-    require(ESTIMATED, resident() + RESERVE + room(model), megabytes)
+    require(ESTIMATED, resident_bytes() + RESERVE + room(model), megabytes)
     embeddings = embeddings_of(tokenizer.named, model, read_occurrences(counts, tokenizer.id_limit, maker))
     return MeasuredEmbeddings(measure_embeddings(embeddings, families=families), embeddings.to_frame())
 
@@ -79,12 +79,12 @@ def measure_translation_model(
     Raises:
         TokbenchError: a tokenizer is not that of the model, or more memory is needed than allowed.
     """
-    measured: dict[str, MeasuredEmbeddings] = {}
+    by_side: dict[str, MeasuredEmbeddings] = {}
     for side in sides_of(model):
         layout = EmbeddingLayout((side.tensor,), side.before, "training text", AGAIN)
-        require(ESTIMATED, resident() + RESERVE + room(model, layout), megabytes)
+        require(ESTIMATED, resident_bytes() + RESERVE + room(model, layout), megabytes)
         embeddings = embeddings_of(side.tokenizer.named, model, side.occurrences, layout)
-        measured[side.name] = MeasuredEmbeddings(
+        by_side[side.name] = MeasuredEmbeddings(
             measure_embeddings(embeddings, families=families), embeddings.to_frame()
         )
-    return measured
+    return by_side

@@ -69,11 +69,11 @@ class MeasuredTokenizer:
         """
         check_stage(STAGE, file, self.megabytes)
         by_language = read_languages(file)
-        own = self.tokenizer.pretokenization
-        if (scheme := all_languages(by_language).scheme) not in (None, own):
+        scheme_of_tokenizer = self.tokenizer.pretokenization
+        if (scheme := all_languages(by_language).scheme) not in (None, scheme_of_tokenizer):
             raise TokbenchError(
-                f"{file}: counted with '{scheme}', but {self.path} uses '{own}'; "
-                f"count with --pretokenization {quote(own)}"
+                f"{file}: counted with '{scheme}', but {self.path} uses '{scheme_of_tokenizer}'; "
+                f"count with --pretokenization {quote(scheme_of_tokenizer)}"
             )
         return by_language
 
@@ -179,16 +179,16 @@ def _relative_lengths(
     tokenizer: Tokenizer, baseline: Tokenizer, read: Callable[[], Iterator[tuple[str, bytes]]]
 ) -> ByLanguage:
     """Return the token counts of documents relative to those of a baseline; copies of a document are one unit."""
-    own, divisor = ([counter.count(text) for _, text in read()] for counter in (tokenizer, baseline))
+    counts, divisor = ([counter.count(text) for _, text in read()] for counter in (tokenizer, baseline))
     number: dict[bytes, int] = {}
     units = [number.setdefault(sha256(text).digest(), len(number)) for _, text in read()]
-    return [("", row) for row in normalised_lengths(own, divisor, baseline.name, units)]
+    return [("", row) for row in normalised_lengths(counts, divisor, baseline.name, units)]
 
 
 def measure_ngram_bits(
     tokenizer: Tokenizer,
     training: Sequence[str],
-    tested: Sequence[str],
+    test: Sequence[str],
     fields: Fields = AS_USUAL,
     *,
     variant: str | None = None,
@@ -202,7 +202,7 @@ def measure_ngram_bits(
     Args:
         tokenizer: the tokenizer.
         training: files to train on; they are read several times.
-        tested: files to test on.
+        test: files to test on.
         fields: options of reading. Default: those of the formats.
         variant: name in the tables. Default: that of the tokenizer.
         corpus: name of the corpus. Default: empty.
@@ -218,7 +218,7 @@ def measure_ngram_bits(
         TokbenchError: a file is unreadable, or memory is too small for any text.
     """
     from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
-    from tokbench.models.pretraining.order import encoded
+    from tokbench.models.pretraining.order import encode_documents
 
     texts = {"training_text": TextDigest(), "text": TextDigest()}
 
@@ -227,9 +227,9 @@ def measure_ngram_bits(
 
     bits = tokenizer_ngram_bits(
         tokenizer,
-        partial(encoded, tokenizer),
+        partial(encode_documents, tokenizer),
         lambda: read(training, "training_text"),
-        note_untagged(read(tested, "text")),
+        note_untagged(read(test, "text")),
         variant=variant,
         corpus=corpus,
         order=order,

@@ -30,15 +30,15 @@ people whose decision was right."""
 
 def segmentation_table(rows: Iterable[SegmentedWord]) -> pl.DataFrame:
     """Return the columns of :data:`SEGMENTATIONS` in the order of first appearance, without duplicates."""
-    seen: dict[tuple[str, str, tuple[int, ...] | None], None] = {}
+    words: dict[tuple[str, str, tuple[int, ...] | None], None] = {}
     for language, word, segments in rows:
         cuts = boundaries(word, segments)
-        seen[language, word, None if cuts is None else tuple(cuts)] = None
-    columns = list(zip(*seen, strict=True)) or [(), (), ()]
+        words[language, word, None if cuts is None else tuple(cuts)] = None
+    columns = list(zip(*words, strict=True)) or [(), (), ()]
     lists = [None if cuts is None else list(cuts) for cuts in columns[2]]
     return pl.DataFrame({"language": columns[0], "word": columns[1], "boundaries": lists}, schema=SEGMENTATIONS)
 
 
 def decision_table(rows: Iterable[Decision]) -> pl.DataFrame:
     """Return the columns of :data:`DECISIONS` in the order of the file."""
-    return pl.DataFrame(list(rows), schema=DECISIONS, orient="row")
+    return pl.DataFrame([decision._asdict() for decision in rows], schema=DECISIONS)

@@ -63,10 +63,10 @@ def budgets_of(languages: Iterable[tuple[str, int]], training_bytes: Sequence[in
     total = sum(whole.values())
     if not total:
         raise TokbenchError("the training text is empty; add documents")
-    asked = sorted({total, max(1, total // 2)} if training_bytes is None else set(training_bytes))
-    if asked[-1] > total:
-        raise TokbenchError(f"training_bytes: {asked[-1]:,} requested, but the training text has {total:,}")
-    return [Budget(size, {language: part * size // total for language, part in whole.items()}) for size in asked]
+    sizes = sorted({total, max(1, total // 2)} if training_bytes is None else set(training_bytes))
+    if sizes[-1] > total:
+        raise TokbenchError(f"training_bytes: {sizes[-1]:,} requested, but the training text has {total:,}")
+    return [Budget(size, {language: part * size // total for language, part in whole.items()}) for size in sizes]
 
 
 SPENT = -1
@@ -145,7 +145,7 @@ class _Stream:
             self.file.write(block)
         self.places += other.places
 
-    def mapped(self) -> NDArray[np.int32]:
+    def map_ids(self) -> NDArray[np.int32]:
         self.file.flush()
         if not self.places:
             return np.empty(0, np.int32)
@@ -164,7 +164,8 @@ def _fill(
     sizes = [0] * len(budgets)
     waiting: deque[list[_Stream]] = deque()
 
-    def dealt_out() -> Iterator[Document]:
+    # Give each budget its part of a document: all of it while there is room, then its beginning.
+    def deal_out() -> Iterator[Document]:
         for document in documents:
             language = document.language or untagged
             whole = []
@@ -185,7 +186,8 @@ def _fill(
                 waiting.append(whole)
                 yield document
 
-    for piece in encode(dealt_out()):
+    # An encoded document goes to the streams that wait for it, in the same order.
+    for piece in encode(deal_out()):
         for stream in waiting[0]:
             stream.add(piece)
         if piece.ends:
@@ -208,7 +210,7 @@ def ngram_bits(
     encode: Encode,
     vocabulary: int,
     training: Callable[[], Iterable[Document]],
-    tested: Iterable[Document],
+    test: Iterable[Document],
     *,
     order: int,
     training_bytes: Sequence[int] | None = None,
@@ -225,7 +227,7 @@ def ngram_bits(
         encode: encoder of documents.
         vocabulary: number of vocabulary entries, the ids that text can produce.
         training: function that returns the training documents; it is called several times.
-        tested: test documents.
+        test: test documents.
         order: highest order.
         training_bytes: budgets, see :func:`budgets_of` (default: half of the text and all of it).
         room: bytes of memory for ids and their records (default: None, no limit).
@@ -246,39 +248,42 @@ def ngram_bits(
     symbols = ids + 2
     if symbols > MAX_SYMBOLS:
         raise TokbenchError(f"a vocabulary of {ids:,} is too large for token n-grams of {MAX_SYMBOLS - 2:,}")
-    budgets = budgets_of(((each.language, len(each.text)) for each in training()), training_bytes)
+    budgets = budgets_of(((document.language, len(document.text)) for document in training()), training_bytes)
     documents: list[dict[str, Any]] = []
     with ExitStack() as stack:
 
         def new_stream() -> _Stream:
             return _Stream(stack.enter_context(TemporaryFile()), symbols, order)
 
-        def tested_documents() -> Iterator[Document]:
-            for each in tested:
-                noted = {"document": each.document, "language": each.language, "bytes": len(each.text)}
-                documents.append(noted if lost is None else {**noted, "bytes_lost": lost(each.text)})
-                yield each
+        def note_documents() -> Iterator[Document]:
+            for document in test:
+                noted = {"document": document.document, "language": document.language, "bytes": len(document.text)}
+                documents.append(noted if lost is None else {**noted, "bytes_lost": lost(document.text)})
+                yield document
 
-        test = new_stream()
+        # Encode the test text once, and count the tokens of each document.
+        test_stream = new_stream()
         counts = [0]
-        for piece in encode(tested_documents()):
-            test.add(piece)
+        for piece in encode(note_documents()):
+            test_stream.add(piece)
             counts[-1] += len(piece.ids)
             counts += [0] * piece.ends
-        untagged = tag_of_untagged({each["language"] for each in documents})
-        for each, tokens in zip(documents, counts, strict=False):
-            each["language"] = each["language"] or untagged
-            each["tokens"] = tokens
-        size = sum(each["bytes"] for each in documents)
+        untagged = tag_of_untagged({document["language"] for document in documents})
+        for document, tokens in zip(documents, counts, strict=False):
+            document["language"] = document["language"] or untagged
+            document["tokens"] = tokens
+        size = sum(document["bytes"] for document in documents)
         if not size:
             raise TokbenchError("the test text is empty; add documents")
+        # Encode the training text once, for all budgets.
         streams = [new_stream() for _ in budgets]
         sizes = _fill(streams, budgets, training(), encode)
+        # Fit the models of all orders on each budget, and test them on the same stream.
         trained, models = [], []
         for budget, text_bytes, stream in zip(budgets, sizes, streams, strict=True):
             places = stream.places
-            stream.append(test)
-            fitted = TokenNgrams(stream.mapped(), places, symbols, vocabulary, order)
+            stream.append(test_stream)
+            fitted = TokenNgrams(stream.map_ids(), places, symbols, vocabulary, order)
             bits = fitted.bits(_places_in_memory(fitted, stream.places, ids, room))
             unused = vocabulary - (ids - fitted.unused())
             unseen = unused, fitted.unseen()
@@ -292,7 +297,7 @@ def ngram_bits(
         "vocabulary": vocabulary,
         "order": order,
         "bytes": size,
-        "tokens": test.tokens,
+        "tokens": test_stream.tokens,
         "documents": documents,
         "training": trained,
         "models": models,
@@ -303,7 +308,7 @@ def tokenizer_ngram_bits(
     tokenizer: Tokenizer,
     encode: Encode,
     training: Callable[[], Iterable[Document]],
-    tested: Iterable[Document],
+    test: Iterable[Document],
     *,
     variant: str | None = None,
     corpus: str = "",
@@ -317,7 +322,7 @@ def tokenizer_ngram_bits(
         tokenizer: the tokenizer.
         encode: encoder of documents with this tokenizer.
         training: see :func:`ngram_bits`.
-        tested: see :func:`ngram_bits`.
+        test: see :func:`ngram_bits`.
         variant: name in the tables (default: the tokenizer's name).
         corpus: name of the corpus (default: empty).
         order: see :func:`ngram_bits`.
@@ -327,11 +332,11 @@ def tokenizer_ngram_bits(
     Returns:
         ``variant``, ``size``, ``corpus`` and ``pretokenization``, and the items of :func:`ngram_bits`.
     """
-    measured = ngram_bits(
+    bits = ngram_bits(
         encode,
         tokenizer.entries,
         training,
-        tested,
+        test,
         order=order,
         training_bytes=training_bytes,
         room=room,
@@ -339,4 +344,4 @@ def tokenizer_ngram_bits(
         lost=None if tokenizer.lossless else tokenizer.bytes_lost,
     )
     head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
-    return {**head, "pretokenization": tokenizer.pretokenizer_label, **measured}
+    return {**head, "pretokenization": tokenizer.pretokenizer_label, **bits}

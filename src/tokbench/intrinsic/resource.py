@@ -22,7 +22,7 @@ from tokbench.metric.measurement import in_groups
 from tokbench.metric.morphology import scored_boundaries
 from tokbench.metric.words import Words, words_of
 from tokbench.resource import Gold, ResourceOptions, is_drawn, resource_files, resource_types
-from tokbench.runtime.memory_limit import RESERVE, require, resident
+from tokbench.runtime.memory_limit import RESERVE, require, resident_bytes
 
 if TYPE_CHECKING:
     from tokbench.options import Options
@@ -79,8 +79,8 @@ def read_resource(kind: str, options: ResourceOptions, files: Sequence[tuple[str
     if options.languages is not None:
         table = table.filter(pl.col("language").is_in(options.languages))
     if options.left_out:
-        drawn = [is_drawn(word, options.left_out, options.left_out_seed) for word in table["word"]]
-        table = table.filter(~pl.Series(drawn, dtype=pl.Boolean))
+        is_left_out = [is_drawn(word, options.left_out, options.left_out_seed) for word in table["word"]]
+        table = table.filter(~pl.Series(is_left_out, dtype=pl.Boolean))
     if table.is_empty():
         named = ", ".join(str(path) for _, path in chosen) or "no file"
         raise TokbenchError(f"{named}: no word of a resource of type '{kind}'; set its own files and languages")
@@ -158,7 +158,7 @@ def measure_resource(
         TokbenchError: as :func:`read_resource`, or more memory is needed than allowed.
     """
     if megabytes is not None:
-        require(f"'{name or kind}'", resident() + RESERVE + room(kind, options), megabytes)
+        require(f"'{name or kind}'", resident_bytes() + RESERVE + room(kind, options), megabytes)
     gold, of = read_resource(kind, options), resource_types[kind].gold
     if tokenizer.segments_documents:
         words, left_out = document_words(tokenizer, gold)

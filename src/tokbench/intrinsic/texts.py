@@ -67,8 +67,8 @@ def measure_read_texts(
     by_language = counted(normalised or documents)
     if normalised is not None:
         by_language = normalised.measured(by_language)
-    measured = measure_counted_text(tokenizer, by_language, families=families, reference=reference)
-    return measured if normalised is None else measured._replace(loss=normalised.record)
+    measures = measure_counted_text(tokenizer, by_language, families=families, reference=reference)
+    return measures if normalised is None else measures._replace(loss=normalised.record)
 
 
 def measure_counted_text(

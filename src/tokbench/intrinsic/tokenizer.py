@@ -16,7 +16,7 @@ import numpy as np
 from tokbench.intrinsic.encoding_speed import Sample
 from tokbench.io.identity import made_from
 from tokbench.metric import Metric, Sight, families_of, metrics
-from tokbench.metric.document_words import LeftOut
+from tokbench.metric.document_words import LeftOutWords
 from tokbench.metric.measurement import Measurement, in_groups
 from tokbench.metric.usage import (
     UNKNOWN_TOKENS,
@@ -24,9 +24,9 @@ from tokbench.metric.usage import (
     EncodedText,
     EncodeSpans,
     OnlyBytes,
-    encoded_by_language,
+    encode_by_language,
+    merge_languages,
     no_pretokens,
-    together,
     usage_of,
 )
 from tokbench.metric.words import Words, WordSegmenter, words_of
@@ -166,7 +166,7 @@ def measure_cut_words(
     languages = gold["language"].unique().sort().to_list() if languages is None else languages
     parts = [("", words)]
     if len(languages) > 1:
-        parts += [(language, words.only((gold["language"] == language).to_numpy())) for language in languages]
+        parts += [(language, words.filter_words((gold["language"] == language).to_numpy())) for language in languages]
     return [
         (language, row)
         for language, part in parts
@@ -233,41 +233,49 @@ def measure_documents(
         The same rows as :func:`measure` and :func:`measure_languages`. Those that are defined over pre-tokens have no
         value. Values that leave out tokens or words have a reason that says so.
     """
-    texts = encoded_by_language(tokenizer, documents, encode)
+    texts = encode_by_language(tokenizer, documents, encode)
+    # Measurements of one byte name the rows that this tokenizer cannot have.
     of_bytes = usage_of(OnlyBytes(), PretokenCounts.from_pairs([(b"a", 1)], OnlyBytes.pretokenization))
-    without = no_pretokens(tokenizer)
+    no_pretokens_reason = no_pretokens(tokenizer)
     unlisted = UNKNOWN_TOKENS.format(tokenizer.library_name)
 
-    def taken(method: Metric, text: EncodedText) -> list[Measurement]:
+    def family_rows(method: Metric, text: EncodedText) -> list[Measurement]:
         options = _options(method, families)
         known = {(row.metric, row.definition): row for row in method.function(text, options)} if method.of_ids else {}
         named = method.function(of_bytes, options)
         lacks_tokens = text.vocabulary is None and method.of_ids
         return [
             known.get((row.metric, row.definition))
-            or _blank(row, unlisted if lacks_tokens and not OVER_PRETOKENS.search(row.definition) else without)
+            or _blank(
+                row, unlisted if lacks_tokens and not OVER_PRETOKENS.search(row.definition) else no_pretokens_reason
+            )
             for row in named
         ]
 
+    # All languages together, then each language.
     of_text = families_of("text")
-    rows = [("", row) for method in of_text for row in taken(method, together(texts, tokenizer))]
+    rows = [("", row) for method in of_text for row in family_rows(method, merge_languages(texts, tokenizer))]
     if len(texts) < 2:
         return rows
     per_language = [method for method in of_text if method.per_language]
     rows += [
-        (language, row) for language, text in texts.items() for method in per_language for row in taken(method, text)
+        (language, row)
+        for language, text in texts.items()
+        for method in per_language
+        for row in family_rows(method, text)
     ]
+    # Metrics that compare languages.
     for method in families_of("languages"):
         options = _options(method, families)
         if method.of_ids:
             rows += method.function(texts, options)
         else:
             named = method.function(dict.fromkeys(texts, of_bytes), options)
-            rows += [(language, _blank(row, without)) for language, row in named]
+            rows += [(language, _blank(row, no_pretokens_reason)) for language, row in named]
     return rows
 
 
-def measure_document_words(words: Words, left_out: LeftOut, of: Sight, *, families: Families) -> ByLanguage:
+def measure_document_words(words: Words, left_out: LeftOutWords, of: Sight, *, families: Families) -> ByLanguage:
     """Measure the words of :func:`~tokbench.metric.document_words.document_words`.
 
     Args:

@@ -64,11 +64,11 @@ class Shown(NamedTuple):
 class Take(Protocol):
     """Signature of a family of metrics."""
 
-    def __call__(self, seen: Any, options: Any) -> list[Any]:
+    def __call__(self, subject: Any, options: Any) -> list[Any]:
         """Compute the measurements.
 
         Args:
-            seen: input of the family, by its attribute ``of``:
+            subject: input of the family, by its attribute ``of``:
 
                 - ``text``: a :class:`~tokbench.metric.usage.Usage`, the unique pre-tokens of a text, their
                   segmentations and their counts, never the text itself;
@@ -139,23 +139,25 @@ def metric(
     metrics.check_name(name)
 
     def decorate(function: Function) -> Function:
+        # Check the declaration before anything is registered.
         check = metrics.check
         check(of in get_args(Sight), name, f"it is of {of!r}; choose among {', '.join(get_args(Sight))}")
         ends = {} if better is None else better
         named = isinstance(ends, Mapping) and several_texts(ends)
         check(named, name, f"its better is {ends!r:.60}; pass a mapping of measurements to highest or lowest")
-        for measured, end in ends.items():
-            check(
-                end in get_args(Direction), name, f"the better end of {measured} is {end!r}; choose highest or lowest"
-            )
+        for measure, end in ends.items():
+            check(end in get_args(Direction), name, f"the better end of {measure} is {end!r}; choose highest or lowest")
         message = f"its over_the_same is {over_the_same!r:.60}; pass a tuple of names of measurements"
         check(several_texts(over_the_same), name, message)
-        places = isinstance(shown, Collection) and all(isinstance(one, Shown) and several_texts(one) for one in shown)
+        places = isinstance(shown, Collection) and all(
+            isinstance(item, Shown) and several_texts(item) for item in shown
+        )
         check(places, name, f"its shown is {shown!r:.60}; pass a tuple of tokbench.metric.Shown, each of texts")
-        for one in shown:
+        for item in shown:
             known = ", ".join(get_args(Subject))
-            message = f"the subject of {one.metric} is {one.subject!r:.60}; choose among {known}"
-            check(one.subject in get_args(Subject), name, message)
+            message = f"the subject of {item.metric} is {item.subject!r:.60}; choose among {known}"
+            check(item.subject in get_args(Subject), name, message)
+        # Register the family.
         metrics.add(
             Metric(
                 name=name,

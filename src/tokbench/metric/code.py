@@ -186,7 +186,7 @@ class CodeCounts:
 
     def _add_leaves(self, document: TokenizedDocument, document_leaves: list[Leaf]) -> None:
         edges = np.array([leaf[:2] for leaf in document_leaves], np.int64)
-        covered = document.covered(edges[:, 0], edges[:, 1])
+        covered = document.are_covered(edges[:, 0], edges[:, 1])
         self.left_out += len(document_leaves) - int(covered.sum())
         kinds = np.array([CLASSES.index(leaf.kind) for leaf in document_leaves], np.int64)[covered]
         starts, ends = edges[covered].T
@@ -201,15 +201,15 @@ class CodeCounts:
                 for kind, number in _by_class(kinds[chosen]).items():
                     self.aligned[form, edge, kind] += number
         names = kinds == CLASSES.index("identifier")
-        tokens = np.diff(document.touching(starts[names], ends[names]), axis=1)[:, 0]
+        tokens = np.diff(document.token_ranges(starts[names], ends[names]), axis=1)[:, 0]
         self.touched += int(tokens.sum())
         self.fragmented += int((tokens > 1).sum())
 
     def _add_indentations(self, document: TokenizedDocument) -> None:
         lines = [*indentations(document.text)]
         places = np.array(lines, np.int64).reshape(-1, 3)
-        covered = document.covered(places[:, 0], places[:, 1]).tolist()
-        touching = document.touching(places[:, 0], places[:, 1]).tolist()
+        covered = document.are_covered(places[:, 0], places[:, 1]).tolist()
+        touching = document.token_ranges(places[:, 0], places[:, 1]).tolist()
         for (_, _, depth), (low, high), whole in zip(lines, touching, covered, strict=True):
             if whole:
                 spans = document.spans[low:high].tolist()
@@ -217,10 +217,10 @@ class CodeCounts:
 
     def plus(self, other: "CodeCounts") -> "CodeCounts":
         """Return the sums of both."""
-        both = CodeCounts()
+        total = CodeCounts()
         for name in ("leaves", "aligned", "fragmented", "touched", "left_out", "depths"):
-            setattr(both, name, getattr(self, name) + getattr(other, name))
-        return both
+            setattr(total, name, getattr(self, name) + getattr(other, name))
+        return total
 
 
 def _by_class(kinds: NDArray[np.int64]) -> dict[str, int]:
@@ -294,12 +294,12 @@ def _rows(counts: CodeCounts, missing: str) -> Iterator[Measurement]:
     if missing:
         counts = CodeCounts()
     none = missing or "no such leaf of the code has all its bytes in tokens"
-    every = counts.leaves.total()
+    total_leaves = counts.leaves.total()
     for form, end in FORMS.items():
         for edge, where in EDGES.items():
             name = "syntax_alignment" if edge == "both" else f"syntax_{edge}_alignment"
             total = sum(counts.aligned[form, edge, kind] for kind in CLASSES)
-            yield ratio(name, f"leaves {where} / leaves of syntax trees{end}", total, every, none)
+            yield ratio(name, f"leaves {where} / leaves of syntax trees{end}", total, total_leaves, none)
         for kind in CLASSES:
             definition = f"{kind}s {EDGES['both']} / {kind}s{end}"
             yield ratio("syntax_alignment", definition, counts.aligned[form, "both", kind], counts.leaves[kind], none)
@@ -311,7 +311,7 @@ def _rows(counts: CodeCounts, missing: str) -> Iterator[Measurement]:
     )
     yield _indentation(counts.depths, missing)
     left_out = "leaves of syntax trees that are left out, as some of their bytes are in no token"
-    yield Measurement("syntax_leaves_left_out", left_out, float(counts.left_out), every + counts.left_out)
+    yield Measurement("syntax_leaves_left_out", left_out, float(counts.left_out), total_leaves + counts.left_out)
 
 
 def _indentation(depths: Mapping[tuple[int, int], int], missing: str) -> Measurement:
@@ -321,7 +321,7 @@ def _indentation(depths: Mapping[tuple[int, int], int], missing: str) -> Measure
     if len(levels) < LEAST_DEPTHS or len(tokens) < 2:
         reason = missing or "indented lines of Python or Haskell have fewer than three depths, or all as many tokens"
         return Measurement(name, definition, None, 0, reason)
-    every = sorted(depths)
-    times = [depths[pair] for pair in every]
-    x, y = (np.repeat(np.array([pair[side] for pair in every], np.float64), times) for side in (0, 1))
+    pairs = sorted(depths)
+    times = [depths[pair] for pair in pairs]
+    x, y = (np.repeat(np.array([pair[side] for pair in pairs], np.float64), times) for side in (0, 1))
     return Measurement(name, definition, correlation(average_ranks(x), average_ranks(y))[0], len(x))

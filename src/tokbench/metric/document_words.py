@@ -18,7 +18,7 @@ import numpy as np
 
 from tokbench.metric.measurement import Form
 from tokbench.metric.usage import UNKNOWN_TOKENS, words_left_out
-from tokbench.metric.words import Words, cut_word, spelt
+from tokbench.metric.words import Words, cut_word, encode_words
 from tokbench.vocabulary import TokenList, Vocabulary
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.tokenizer.encoder import TokenSpans
 
 
-class Placed(NamedTuple):
+class PlacedToken(NamedTuple):
     """A token of a word: start and end in the word after a space, and its id."""
 
     start: int
@@ -36,7 +36,7 @@ class Placed(NamedTuple):
     id: int
 
 
-class LeftOut(NamedTuple):
+class LeftOutWords(NamedTuple):
     """Words that are left out.
 
     Attributes:
@@ -49,11 +49,11 @@ class LeftOut(NamedTuple):
 
     def note(self, language: str = "") -> str:
         """Return a note on the words that are left out of a language (default: of all); empty if there are none."""
-        every, left_out = (one[language] if language else one.total() for one in self)
-        return words_left_out(left_out, every) if left_out else ""
+        words, left_out = (numbers[language] if language else numbers.total() for numbers in self)
+        return words_left_out(left_out, words) if left_out else ""
 
 
-def document_words(tokenizer: "Tokenizer", gold: "pl.DataFrame") -> tuple[Words, LeftOut]:
+def document_words(tokenizer: "Tokenizer", gold: "pl.DataFrame") -> tuple[Words, LeftOutWords]:
     """Segment the words of a resource, each as a text.
 
     Args:
@@ -65,31 +65,35 @@ def document_words(tokenizer: "Tokenizer", gold: "pl.DataFrame") -> tuple[Words,
     """
     import polars as pl  # already imported where the table was built
 
-    every = [*spelt(gold)]
-    encoded = [tokens_of(tokenizer.encode_word(word), 1 + len(word)) for word in every]
-    kept = pl.Series([tokens is not None for tokens in encoded], dtype=pl.Boolean)
-    numbers = [Counter(languages.to_list()) for languages in (gold["language"], gold.filter(~kept)["language"])]
-    words = [word for word, tokens in zip(every, encoded, strict=True) if tokens is not None]
-    tokens = [one for one in encoded if one is not None]
-    gold = gold.filter(kept)
+    spelled = [*encode_words(gold)]
+    encoded = [tokens_of(tokenizer.encode_word(word), 1 + len(word)) for word in spelled]
+    complete = pl.Series([tokens is not None for tokens in encoded], dtype=pl.Boolean)
+    numbers = [Counter(languages.to_list()) for languages in (gold["language"], gold.filter(~complete)["language"])]
+    words = [word for word, tokens in zip(spelled, encoded, strict=True) if tokens is not None]
+    tokens = [placed for placed in encoded if placed is not None]
+    gold = gold.filter(complete)
     listed = tokenizer.listed
-    inside = _inside(listed)
+    inside = _inner_ids(listed)
     if tokenizer.library_name:
-        joined = _joined(words, tokens, listed)
-        spaces = [int(_kind(word) in joined and one[0].start == 0) for word, one in zip(words, tokens, strict=True)]
-        cuts = [_starts(one, inside, len(word)) for word, one in zip(words, tokens, strict=True)]
+        joined = _joined_kinds(words, tokens, listed)
+        spaces = [
+            int(_kind(word) in joined and placed[0].start == 0) for word, placed in zip(words, tokens, strict=True)
+        ]
+        cuts = [_starts(placed, inside, len(word)) for word, placed in zip(words, tokens, strict=True)]
     else:
         scheme = [cut_word(tokenizer.words_by.boundaries, word) for word in words]
-        spaces = [int(space or one[0].end > 1) for (space, _), one in zip(scheme, tokens, strict=True)]
+        spaces = [int(space or placed[0].end > 1) for (space, _), placed in zip(scheme, tokens, strict=True)]
         cuts = [cut for _, cut in scheme]
-    tokens = [one if space else [t for t in one if t.end > 1] for one, space in zip(tokens, spaces, strict=True)]
+    tokens = [
+        placed if space else [t for t in placed if t.end > 1] for placed, space in zip(tokens, spaces, strict=True)
+    ]
     forms = _forms(listed)
     if tokenizer.library_name and listed is not None and "boundaries" in gold.columns:
         _add_normalised(tokenizer, forms, _segments(words, gold["boundaries"].to_list()))
     ids = [
         forms.setdefault(((b" " + word)[token.start : token.end], token.id in inside), len(forms))
-        for word, one in zip(words, tokens, strict=True)
-        for token in one
+        for word, placed in zip(words, tokens, strict=True)
+        for token in placed
     ]
     segmented = Words(
         listed if listed is not None and len(forms) == len(listed) else _as_list(forms),
@@ -100,48 +104,50 @@ def document_words(tokenizer: "Tokenizer", gold: "pl.DataFrame") -> tuple[Words,
         np.cumsum([0, *map(len, tokens)], dtype=np.int64),
         UNKNOWN_TOKENS.format(tokenizer.library_name) if listed is None else "",
     )
-    return segmented, LeftOut(*numbers)
+    return segmented, LeftOutWords(*numbers)
 
 
-def tokens_of(encoded: "TokenSpans", size: int) -> list[Placed] | None:
+def tokens_of(encoded: "TokenSpans", size: int) -> list[PlacedToken] | None:
     """Return the tokens of a word after a space that is encoded as a text; None if they do not spell it.
 
     Args:
         encoded: ids and spans.
         size: bytes of the word and the space.
     """
-    tokens: list[Placed] = []
+    tokens: list[PlacedToken] = []
     place = 1
-    for (start, end), one, placed in zip(encoded.spans.tolist(), encoded.ids.tolist(), encoded.placed, strict=True):
+    for (start, end), number, placed in zip(encoded.spans.tolist(), encoded.ids.tolist(), encoded.placed, strict=True):
         if end <= 1:
-            tokens += [Placed(start, end, one)] * bool(placed)
+            tokens += [PlacedToken(start, end, number)] * bool(placed)
         elif not placed or max(start, 1) != place:
             return None
         else:
-            tokens.append(Placed(start, end, one))
+            tokens.append(PlacedToken(start, end, number))
             place = end
     return tokens if place == size and tokens else None
 
 
 def _kind(word: bytes) -> tuple[bool, bool]:
     """Return whether a word begins with a letter, and whether with a number."""
-    return _first(word).isalpha(), _first(word).isnumeric()
+    return _first_character(word).isalpha(), _first_character(word).isnumeric()
 
 
-def _first(word: bytes) -> str:
+def _first_character(word: bytes) -> str:
     return word[:4].decode("utf-8", "ignore")[:1]
 
 
-def _joined(
-    words: Sequence[bytes], tokens: Sequence[list[Placed]], listed: Vocabulary | TokenList | None
+def _joined_kinds(
+    words: Sequence[bytes], tokens: Sequence[list[PlacedToken]], listed: Vocabulary | TokenList | None
 ) -> set[tuple[bool, bool]]:
     """Return the kinds of words of which some token covers the space before the word and its beginning."""
-    every = () if listed is None else listed.tokens
-    known = {_kind(token[1:]) for token in every if token[:1] == b" " and _first(token[1:]).strip()}
-    return known | {_kind(word) for word, one in zip(words, tokens, strict=True) if one[0].start == 0 < one[0].end - 1}
+    listed_tokens = () if listed is None else listed.tokens
+    known = {_kind(token[1:]) for token in listed_tokens if token[:1] == b" " and _first_character(token[1:]).strip()}
+    return known | {
+        _kind(word) for word, placed in zip(words, tokens, strict=True) if placed[0].start == 0 < placed[0].end - 1
+    }
 
 
-def _inside(listed: Vocabulary | TokenList | None) -> frozenset[int]:
+def _inner_ids(listed: Vocabulary | TokenList | None) -> frozenset[int]:
     """Return the ids of continuation forms."""
     if listed is None or listed.continuation is None:
         return frozenset()
@@ -149,7 +155,7 @@ def _inside(listed: Vocabulary | TokenList | None) -> frozenset[int]:
     return frozenset((places if listed.ids is None else listed.ids[places]).tolist())
 
 
-def _starts(tokens: Sequence[Placed], inside: frozenset[int], size: int) -> tuple[int, ...]:
+def _starts(tokens: Sequence[PlacedToken], inside: frozenset[int], size: int) -> tuple[int, ...]:
     """Return the ends of pre-tokens in a word: its end, and places before tokens that may begin a pre-token."""
     if not inside:
         return (size,)

@@ -42,20 +42,20 @@ class TokenizedDocument:
     ids: NDArray[np.int32]
     spans: NDArray[np.int64]
 
-    def touching(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    def token_ranges(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the first token and the last, exclusive, that have bytes of each span, int64 [spans, 2]."""
         first = np.searchsorted(self.spans[:, 1], starts, "right")
         return np.stack([first, np.maximum(np.searchsorted(self.spans[:, 0], ends, "left"), first)], axis=1)
 
-    def covered(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def are_covered(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return True for the spans all of whose bytes are in tokens, bool [spans]."""
         if not len(self.spans):
             return np.zeros(len(starts), np.bool_)
-        first, last = self.touching(starts, ends).T
+        first, last = self.token_ranges(starts, ends).T
         low, high = np.minimum(first, len(self.spans) - 1), np.maximum(last - 1, 0)
         gaps = np.concatenate([[0], np.cumsum(self.spans[1:, 0] != self.spans[:-1, 1])])
-        within = (last > first) & (self.spans[low, 0] <= starts) & (self.spans[high, 1] >= ends)
-        return np.asarray(within & (gaps[low] == gaps[high]))
+        inside = (last > first) & (self.spans[low, 0] <= starts) & (self.spans[high, 1] >= ends)
+        return np.asarray(inside & (gaps[low] == gaps[high]))
 
     def are_borders(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return True for places where a token begins or ends, bool [places]."""

@@ -171,10 +171,10 @@ def _tensor(model: Path, layout: EmbeddingLayout) -> Iterator[tuple[Path, Any]]:
     reject_altered(model / name, f"delete its folder and {layout.again}")
     try:
         with safe_open(model / name, framework="np") as weights:
-            there = set(weights.keys())
+            keys = set(weights.keys())
             yield (
                 model / name,
-                weights.get_slice(next((one for one in layout.tensors if one in there), layout.tensors[0])),
+                weights.get_slice(next((tensor for tensor in layout.tensors if tensor in keys), layout.tensors[0])),
             )
     except (OSError, TypeError, ValueError, SafetensorError) as error:
         raise TokbenchError(f"{model / name}: no input embeddings here ({error}); {layout.again}") from None

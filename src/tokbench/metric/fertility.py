@@ -14,7 +14,7 @@ segments documents, tokens may cover several words. A word is then one token if 
 import numpy as np
 
 from tokbench.metric import Shown, metric
-from tokbench.metric.measurement import Measurement, ratio, withheld
+from tokbench.metric.measurement import Measurement, ratio, withhold
 from tokbench.metric.pretoken_words import LINE_FEED, SPACE, Letters
 from tokbench.metric.usage import EncodedText, Usage
 from tokbench.pretokens import PretokenCounts
@@ -60,7 +60,7 @@ def fertility(usage: Usage | EncodedText, options: object) -> list[Measurement]:
     word_tokens = int(tokens[is_word] @ occurrences[is_word])
     pretokens = usage.counts.total
     single = int(occurrences[is_word & (tokens == 1)].sum())
-    *means, share = withheld(
+    *means, share = withhold(
         [
             ratio("fertility", PER_PRETOKEN, usage.total, pretokens, "the text has no pre-tokens"),
             ratio("fertility", PER_WORD, usage.total, word_count, NO_WORD),
@@ -74,9 +74,9 @@ def fertility(usage: Usage | EncodedText, options: object) -> list[Measurement]:
 
 def _by_spans(text: EncodedText) -> list[Measurement]:
     counts = text.spans
-    every = counts.words + counts.words_left_out
+    words = counts.words + counts.words_left_out
     rows = [
-        *text.by_all_words([ratio("fertility", PER_WORD, text.total, every, NO_WORD)]),
+        *text.by_all_words([ratio("fertility", PER_WORD, text.total, words, NO_WORD)]),
         *text.by_words(
             [
                 ratio("fertility", IN_WORDS, counts.word_tokens, counts.words, NO_WORD),
@@ -89,4 +89,4 @@ def _by_spans(text: EncodedText) -> list[Measurement]:
 
 def _per_split_word(tokens: int, breaks: int, letters: Letters) -> Measurement:
     row = ratio("fertility", PER_SPLIT_WORD, tokens, breaks, "the text has no space or line feed")
-    return withheld([row], letters.no_blanks)[0]
+    return withhold([row], letters.no_blanks)[0]

@@ -44,7 +44,9 @@ def class_names(classes: int) -> list[str]:
     options=FrequencyOptions,
     of_ids=True,
     cites=(),
-    shown=[Shown(f"token_frequency_at_{one}", "frequency", f"least of the top {one} %") for one in PERCENTILES],
+    shown=[
+        Shown(f"token_frequency_at_{percent}", "frequency", f"least of the top {percent} %") for percent in PERCENTILES
+    ],
 )
 def frequency(usage: Usage | EncodedText, options: FrequencyOptions) -> list[Measurement]:
     """Return the distribution of token frequencies; its left tail contains the rare tokens.
@@ -54,12 +56,12 @@ def frequency(usage: Usage | EncodedText, options: FrequencyOptions) -> list[Mea
     """
     if isinstance(usage, EncodedText):
         used = usage.used
-        rows = _of(np.pad(used, (0, max((usage.size or 1) - len(used), 0))), options)
+        rows = _distribution(np.pad(used, (0, max((usage.size or 1) - len(used), 0))), options)
         return rows if usage.size else [replace(row, value=None, n=0, reason=UNKNOWN_SIZE) for row in rows]
-    return _of(usage.frequencies, options)
+    return _distribution(usage.frequencies, options)
 
 
-def _of(frequencies: NDArray[np.int64], options: FrequencyOptions) -> list[Measurement]:
+def _distribution(frequencies: NDArray[np.int64], options: FrequencyOptions) -> list[Measurement]:
     size = len(frequencies)
     rows = [
         Measurement("token_frequency_distribution", f"{USED} {name}", float(n), size)
@@ -69,7 +71,7 @@ def _of(frequencies: NDArray[np.int64], options: FrequencyOptions) -> list[Measu
     ]
     ordered = np.sort(frequencies)[::-1]
     for percent in options.percentiles:
-        least = int(ordered[-(-size * percent // 100) - 1])
+        fewest = int(ordered[-(-size * percent // 100) - 1])
         definition = f"least occurrences in the text among the {percent} % of the vocabulary's tokens that occur most"
-        rows.append(Measurement(f"token_frequency_at_{percent}", definition, float(least), size))
+        rows.append(Measurement(f"token_frequency_at_{percent}", definition, float(fewest), size))
     return rows

@@ -72,21 +72,21 @@ def key_of(row: Measurement, only: bool) -> str:
             times = 2 ** int(groups.get("power") or 0)
             above = "above" if groups.get("more") else "of"
             return key.format(metric=row.metric, times=times, above=above, number=groups.get("number"))
-    several = row.definition.endswith(OF_VOCABULARY) and row.metric != "whole_word_share"
-    return f"{row.metric}_vocabulary" if several else row.metric
+    of_vocabulary = row.definition.endswith(OF_VOCABULARY) and row.metric != "whole_word_share"
+    return f"{row.metric}_vocabulary" if of_vocabulary else row.metric
 
 
-def keyed(rows: Sequence[Measurement]) -> list[tuple[str, Measurement]]:
+def assign_keys(rows: Sequence[Measurement]) -> list[tuple[str, Measurement]]:
     """Return the measurements of one text with their keys, those of :data:`FIRST` first.
 
     A key that would occur twice gets a number.
     """
     definitions = Counter(row.metric for row in rows)
-    seen: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     named = []
     for row in rows:
         key = key_of(row, definitions[row.metric] == 1)
-        seen[key] += 1
-        named.append((key if seen[key] == 1 else f"{key}_{seen[key]}", row))
+        times[key] += 1
+        named.append((key if times[key] == 1 else f"{key}_{times[key]}", row))
     order = {key: place for place, key in enumerate(FIRST)}
     return sorted(named, key=lambda pair: order.get(pair[0], len(FIRST)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.metric import Shown, metric
-from tokbench.metric.measurement import ADDED, DROPPED, Measurement, ratio, withheld
+from tokbench.metric.measurement import ADDED, DROPPED, Measurement, ratio, withhold
 from tokbench.metric.pretoken_words import Letters
 from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
@@ -129,7 +129,7 @@ def _distribution(vocabulary: Vocabulary | TokenList, longest: int) -> list[Meas
 
 def _initial_of_text(initial: int, tokens: int, letters: Letters) -> Measurement:
     row = ratio("word_initial_share", f"{INITIAL} {OF_TEXT}", initial, tokens, NO_TOKENS)
-    return withheld([row], letters.no_blanks)[0]
+    return withhold([row], letters.no_blanks)[0]
 
 
 def _marked_initial(
@@ -144,7 +144,7 @@ def _marked_initial(
     occurrences = int(frequencies[initial].sum())
     return [
         _over_vocabulary(name, of_vocabulary, initial),
-        *withheld([ratio(name, of_text, occurrences, int(frequencies.sum()), NO_TOKENS)], letters.no_pretokens),
+        *withhold([ratio(name, of_text, occurrences, int(frequencies.sum()), NO_TOKENS)], letters.no_pretokens),
     ]
 
 

@@ -41,7 +41,7 @@ class Measurement:
     reason: str | None = None
 
 
-def withheld(rows: Sequence[Measurement], reason: str) -> list[Measurement]:
+def withhold(rows: Sequence[Measurement], reason: str) -> list[Measurement]:
     """Return the rows; without values if there is a reason, which then takes the place of theirs."""
     return [replace(row, value=None, n=0, reason=reason) if reason else row for row in rows]
 

@@ -60,15 +60,15 @@ def agreement(words: Words, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     import polars as pl  # already imported where the table was built
 
     index, offset = words.token_ends()
-    kept = chosen[index]
-    index = index[kept]
-    positions = index * WIDEST + offset[kept]
+    in_chosen = chosen[index]
+    index = index[in_chosen]
+    positions = index * WIDEST + offset[in_chosen]
     gold = words.gold.select(pl.int_range(pl.len()).alias("index"), "boundaries").filter(pl.Series(chosen))
     pairs = gold.explode("boundaries").drop_nulls("boundaries")
     of_gold = pairs["index"].to_numpy()
     right = of_gold * WIDEST + pairs["boundaries"].to_numpy()
     common, cut, marked = (
-        np.bincount(one, minlength=len(words)) for one in (index[np.isin(positions, right)], index, of_gold)
+        np.bincount(indices, minlength=len(words)) for indices in (index[np.isin(positions, right)], index, of_gold)
     )
     return np.column_stack([common, cut - common, marked - common])
 
@@ -81,7 +81,7 @@ def scored_boundaries(words: Words) -> NDArray[np.int64]:
     if words.unlisted:
         return np.zeros((len(words), 3), np.int64)
     parted = (words.gold["boundaries"].list.len() > 0).fill_null(False).to_numpy()
-    inside = words.only(parted)
+    inside = words.filter_words(parted)
     whole, covered = gold_segments(inside, token_set(words.vocabulary))
     agreements = np.zeros((len(words), 3), np.int64)
     agreements[parted] = agreement(inside, ~whole & covered)
@@ -111,7 +111,7 @@ def morphology(words: Words, options: object) -> list[Measurement]:
     cuts = words.gold["boundaries"].list.len()
     unspelt, single = int(cuts.is_null().sum()), int((cuts == 0).sum())
     total = len(words)
-    words = words.only((cuts > 0).fill_null(False).to_numpy())
+    words = words.filter_words((cuts > 0).fill_null(False).to_numpy())
     whole, covered = gold_segments(words, token_set(words.vocabulary))
     name, n, none = "morphological_coverage", len(words), "no word has a gold boundary inside"
     of_segments = [

@@ -67,9 +67,9 @@ def numbers_in(document: TokenizedDocument, ascii_only: bool) -> tuple[list[list
         places = [starts[match.start() : match.end() + 1].tolist() for match in DIGITS.finditer(text)]
     if not places:
         return [], 0
-    edges = np.array([(one[0], one[-1]) for one in places], np.int64)
-    covered = document.covered(edges[:, 0], edges[:, 1]).tolist()
-    complete = [one for one, whole in zip(places, covered, strict=True) if whole]
+    edges = np.array([(digits[0], digits[-1]) for digits in places], np.int64)
+    covered = document.are_covered(edges[:, 0], edges[:, 1]).tolist()
+    complete = [digits for digits, whole in zip(places, covered, strict=True) if whole]
     return complete, len(places) - len(complete)
 
 
@@ -82,8 +82,8 @@ def count_splits(documents: Iterable[TokenizedDocument], ascii_only: bool = Fals
         left_out += lost
         if not places:
             continue
-        edges = np.array([(one[0], one[-1]) for one in places], np.int64)
-        tokens = np.diff(document.touching(edges[:, 0], edges[:, 1]), axis=1)[:, 0].tolist()
+        edges = np.array([(digits[0], digits[-1]) for digits in places], np.int64)
+        tokens = np.diff(document.token_ranges(edges[:, 0], edges[:, 1]), axis=1)[:, 0].tolist()
         inner = np.fromiter((place for digits in places for place in digits[1:-1]), np.int64)
         split = iter(document.are_borders(inner).tolist())
         for digits, touched in zip(places, tokens, strict=True):
@@ -97,10 +97,10 @@ def three_digit_scores(digits: int, cut: Iterable[int]) -> tuple[float, float, f
     ideal, actual = set(range(digits - 3, 0, -3)), set(cut)
     if not ideal and not actual:
         return 1.0, 1.0, 1.0
-    both = len(ideal & actual)
-    precision = both / len(actual) if actual else 1.0
-    recall = both / len(ideal) if ideal else 1.0
-    return precision, recall, 2 * both / (len(ideal) + len(actual))
+    common = len(ideal & actual)
+    precision = common / len(actual) if actual else 1.0
+    recall = common / len(ideal) if ideal else 1.0
+    return precision, recall, 2 * common / (len(ideal) + len(actual))
 
 
 def split_entropy(patterns: Mapping[tuple[int, ...], int]) -> float:
@@ -109,7 +109,7 @@ def split_entropy(patterns: Mapping[tuple[int, ...], int]) -> float:
     return -fsum(count / total * log2(count / total) for count in patterns.values()) + 0.0
 
 
-def _named(length: int) -> str:
+def _length_name(length: int) -> str:
     return f"{length} digits or more" if length == LONGEST else f"{length} digit{'s' * (length > 1)}"
 
 
@@ -126,8 +126,8 @@ def _three_digits(splits: Splits) -> Iterator[Measurement]:
         definition = f"mean {name} of the splits of a number against three-digit splits"
         yield ratio(f"three_digit_{name.lower()}", definition, total, splits.total(), NONE)
     for length in CLASSES:
-        definition = f"mean F1 of the splits of a number of {_named(length)} against three-digit splits"
-        none = f"the text has no number of {_named(length)}"
+        definition = f"mean F1 of the splits of a number of {_length_name(length)} against three-digit splits"
+        none = f"the text has no number of {_length_name(length)}"
         yield ratio("three_digit_f1", definition, sums[length], counts[length], none)
 
 
@@ -136,14 +136,14 @@ def _consistency(splits: Splits) -> Iterator[Measurement]:
     for (digits, cut, _), number in splits.items():
         patterns[digits][cut] += number
     for name, chosen in (
-        (f"up to {SHORT} digits", [one for digits, one in patterns.items() if digits <= SHORT]),
-        (f"more than {SHORT} digits", [one for digits, one in patterns.items() if digits > SHORT]),
+        (f"up to {SHORT} digits", [pattern for digits, pattern in patterns.items() if digits <= SHORT]),
+        (f"more than {SHORT} digits", [pattern for digits, pattern in patterns.items() if digits > SHORT]),
     ):
-        total = sum(split_entropy(one) * one.total() for one in chosen)
+        total = sum(split_entropy(pattern) * pattern.total() for pattern in chosen)
         definition = f"entropy in bits of the splits of a number of {name}, given its digits"
-        number = sum(one.total() for one in chosen)
+        number = sum(pattern.total() for pattern in chosen)
         yield ratio("digit_split_entropy", definition, total, number, f"the text has no number of {name}")
-    dominant = sum(max(one.values()) for one in patterns.values())
+    dominant = sum(max(pattern.values()) for pattern in patterns.values())
     definition = "numbers split as most numbers of as many digits are / numbers"
     yield ratio("digit_split_agreement", definition, dominant, splits.total(), NONE)
 
@@ -152,24 +152,33 @@ def _by_digits(splits: Splits) -> Iterator[Measurement]:
     """Yield the measurements of each number of digits that the text has."""
     for length in sorted({min(digits, LONGEST) for digits, _, _ in splits}):
         patterns: defaultdict[int, Counter[tuple[int, ...]]] = defaultdict(Counter)
-        number = every = touched = 0
+        number = all_digits = touched = 0
+        # Add up the numbers of this class of length.
         for (digits, cut, tokens), count in splits.items():
             if min(digits, LONGEST) == length:
                 patterns[digits][cut] += count
-                number, every, touched = number + count, every + digits * count, touched + tokens * count
-        name = _named(length)
+                number, all_digits, touched = (
+                    number + count,
+                    all_digits + digits * count,
+                    touched + tokens * count,
+                )
+        name = _length_name(length)
+        # A number of one digit cannot be split.
         if length > 1:
-            total = sum(split_entropy(one) * one.total() for one in patterns.values())
+            total = sum(split_entropy(pattern) * pattern.total() for pattern in patterns.values())
             yield Measurement(
                 "digit_split_entropy", f"entropy in bits of the splits of numbers of {name}", total / number, number
             )
-            most = sum(max(one.values()) for one in patterns.values())
+            dominant = sum(max(pattern.values()) for pattern in patterns.values())
             definition = f"numbers of {name} split as most of as many digits are / those numbers"
-            yield Measurement("digit_split_agreement", definition, most / number, number)
+            yield Measurement("digit_split_agreement", definition, dominant / number, number)
             distinct = float(sum(map(len, patterns.values())))
             yield Measurement("digit_split_patterns", f"different splits of numbers of {name}", distinct, number)
         yield Measurement(
-            "tokens_per_digit", f"tokens with bytes of numbers of {name} / digits", touched / every, every
+            "tokens_per_digit",
+            f"tokens with bytes of numbers of {name} / digits",
+            touched / all_digits,
+            all_digits,
         )
 
 
@@ -177,10 +186,10 @@ def tokens_by_length(splits: Splits) -> tuple[list[float], list[float]]:
     """Return mean digits and mean tokens of the numbers of each class of length, in order."""
     sums: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     for (digits, _, tokens), number in splits.items():
-        one = sums[min(digits, LONGEST)]
-        one[0] += digits * number
-        one[1] += tokens * number
-        one[2] += number
+        sums_of_class = sums[min(digits, LONGEST)]
+        sums_of_class[0] += digits * number
+        sums_of_class[1] += tokens * number
+        sums_of_class[2] += number
     ordered = [sums[length] for length in sorted(sums)]
     return [digits / number for digits, _, number in ordered], [tokens / number for _, tokens, number in ordered]
 
@@ -207,25 +216,25 @@ def magnitude(digits: list[float], tokens: list[float]) -> dict[str, float | Non
     slope = exact_sum(centred * rest) / exact_sum(centred * centred)
     vary = len(set(rates.tolist())) > 1
     mean = exact_sum(rates) / len(rates)
-    residual, every = (exact_sum(np.asarray(part**2, np.float64)) for part in (rest - slope * centred, rest))
+    residual, variation = (exact_sum(np.asarray(part**2, np.float64)) for part in (rest - slope * centred, rest))
     return {
         "correlation": correlation(average_ranks(x), average_ranks(rates))[0] if vary else None,
         "variation": sqrt(exact_sum(np.asarray((rates - mean) ** 2, np.float64)) / len(rates)) / mean,
         "slope": slope,
-        "r2": 1 - residual / every if every else None,
+        "r2": 1 - residual / variation if variation else None,
     }
 
 
 def _magnitude(splits: Splits) -> Iterator[Measurement]:
-    every = sum(digits * number for (digits, _, _), number in splits.items())
+    all_digits = sum(digits * number for (digits, _, _), number in splits.items())
     touched = sum(tokens * number for (_, _, tokens), number in splits.items())
-    yield ratio("tokens_per_digit", "tokens with bytes of a number / digits", touched, every, NONE)
+    yield ratio("tokens_per_digit", "tokens with bytes of a number / digits", touched, all_digits, NONE)
     digits, tokens = tokens_by_length(splits)
-    few = NONE if not splits else "the text has numbers of one length only, or their tokens do not vary"
+    reason = NONE if not splits else "the text has numbers of one length only, or their tokens do not vary"
     for name, value in magnitude(digits, tokens).items():
         metric_name, definition = f"tokens_per_digit_{name}", MAGNITUDE[name]
         if value is None:
-            yield Measurement(metric_name, definition, None, 0, few)
+            yield Measurement(metric_name, definition, None, 0, reason)
         else:
             yield Measurement(metric_name, definition, value, len(digits))
 
@@ -249,7 +258,7 @@ def _magnitude(splits: Splits) -> Iterator[Measurement]:
         Shown("tokens_per_digit_r2", "numbers", "variance of that line (share)"),
         Shown("numbers_left_out", "numbers", "numbers left out"),
         *(
-            Shown(name, "numbers", f"{column}, {_named(length)}", f"numbers of {_named(length)}")
+            Shown(name, "numbers", f"{column}, {_length_name(length)}", f"numbers of {_length_name(length)}")
             for length in range(1, LONGEST + 1)
             for name, column in BY_DIGITS.items()
         ),

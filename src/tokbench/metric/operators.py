@@ -40,7 +40,7 @@ class OperatorCounts:
     """Counts of operators.
 
     Attributes:
-        every: number of operators by class, ``""`` for those of no class.
+        by_class: number of operators by class, ``""`` for those of no class.
         isolated: those that are isolated.
         compound: number of operators of two signs.
         preserved: those within one token.
@@ -48,7 +48,7 @@ class OperatorCounts:
     """
 
     def __init__(self) -> None:
-        self.every: Counter[str] = Counter()
+        self.by_class: Counter[str] = Counter()
         self.isolated: Counter[str] = Counter()
         self.compound = self.preserved = self.left_out = 0
 
@@ -58,12 +58,12 @@ class OperatorCounts:
         if not matches:
             return
         edges = np.array([match.span() for match in matches], np.int64)
-        covered = document.covered(edges[:, 0], edges[:, 1]).tolist()
-        first, last = document.touching(edges[:, 0], edges[:, 1]).T
+        covered = document.are_covered(edges[:, 0], edges[:, 1]).tolist()
+        first, last = document.token_ranges(edges[:, 0], edges[:, 1]).T
         tokens = (last - first).tolist()
-        some = len(document.spans) > 0
-        left = document.spans[np.minimum(first, len(document.spans) - 1), 0].tolist() if some else tokens
-        right = document.spans[np.maximum(last - 1, 0), 1].tolist() if some else tokens
+        has_tokens = len(document.spans) > 0
+        left = document.spans[np.minimum(first, len(document.spans) - 1), 0].tolist() if has_tokens else tokens
+        right = document.spans[np.maximum(last - 1, 0), 1].tolist() if has_tokens else tokens
         for match, touched, begin, stop, whole in zip(matches, tokens, left, right, covered, strict=True):
             if not whole:
                 self.left_out += 1
@@ -71,7 +71,7 @@ class OperatorCounts:
             start, end = match.span()
             name = CLASS_OF.get(match.group(), "")
             text = document.text[begin:start] + document.text[end:stop]
-            self.every[name] += 1
+            self.by_class[name] += 1
             self.isolated[name] += not text.strip()
             if end - start > 1:
                 self.compound += 1
@@ -103,13 +103,13 @@ def count_operators(documents: Iterable[TokenizedDocument], languages: Iterable[
 def operators(documents: Documents, options: OperatorOptions) -> list[Measurement]:
     """Return the share of operators that tokens isolate, by class, and of operators of two signs in one token."""
     counts = count_operators(documents, options.languages)
-    every, isolated = counts.every, counts.isolated
+    operators_by_class, isolated = counts.by_class, counts.isolated
     none, name = "no such operator of the text has all its bytes in tokens", "isolated_operators"
     left_out = "operators that are left out, as some of their bytes are in no token"
     return [
-        ratio(name, "isolated operators / operators", isolated.total(), every.total(), none),
+        ratio(name, "isolated operators / operators", isolated.total(), operators_by_class.total(), none),
         *(
-            ratio(name, f"isolated {kind} operators / {kind} operators", isolated[kind], every[kind], none)
+            ratio(name, f"isolated {kind} operators / {kind} operators", isolated[kind], operators_by_class[kind], none)
             for kind in CLASSES
         ),
         ratio(
@@ -119,5 +119,7 @@ def operators(documents: Documents, options: OperatorOptions) -> list[Measuremen
             counts.compound,
             none,
         ),
-        Measurement("operators_left_out", left_out, float(counts.left_out), every.total() + counts.left_out),
+        Measurement(
+            "operators_left_out", left_out, float(counts.left_out), operators_by_class.total() + counts.left_out
+        ),
     ]

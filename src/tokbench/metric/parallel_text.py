@@ -47,12 +47,14 @@ def parallel_text(documents: Documents, options: ParallelTextOptions) -> list[tu
     """
     tokens: Counter[str] = Counter()
     sentences: Counter[str] = Counter()
+    # Count tokens and sentences of each language.
     for document in documents:
         tokens[document.language] += len(document.ids)
         sentences[document.language] += sum(1 for line in document.text.split(b"\n") if line.strip())
     if untagged := tag_of_untagged(tokens):
         for counts in (tokens, sentences):
             counts[untagged] += counts.pop("", 0)
+    # The text must be parallel: the same number of sentences in two languages or more.
     languages = sorted(language for language, number in sentences.items() if number)
     if len(languages) < 2:
         return []
@@ -65,6 +67,7 @@ def parallel_text(documents: Documents, options: ParallelTextOptions) -> list[tu
             f"parallel_text.reference: the text has no language {options.reference!r}; "
             f"name one of {', '.join(languages)}"
         )
+    # Divide by the reference language, or by the one with the fewest tokens.
     base = options.reference or min(languages, key=lambda language: (tokens[language], language))
     which = options.reference or "the language that has fewest"
     none = "the text has no tokens"
@@ -72,8 +75,8 @@ def parallel_text(documents: Documents, options: ParallelTextOptions) -> list[tu
     share = None if inequality is None else float(inequality)
     rows = [("", Measurement("premium_gini", definition, share, 0 if share is None else len(languages)))]
     for language in languages:
-        own = "tokens / sentences (lines that are not blank)"
-        rows.append((language, ratio("tokens_per_sentence", own, tokens[language], sentences[language], none)))
+        per_sentence = "tokens / sentences (lines that are not blank)"
+        rows.append((language, ratio("tokens_per_sentence", per_sentence, tokens[language], sentences[language], none)))
         over = f"tokens per sentence of the language / those of {which}"
         rows.append((language, ratio("premium", over, tokens[language], tokens[base], none)))
     return rows

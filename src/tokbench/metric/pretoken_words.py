@@ -80,7 +80,7 @@ class Letters(NamedTuple):
 
     def plus(self, other: "Letters") -> "Letters":
         """Return the sums of both."""
-        return Letters(*(one + another for one, another in zip(self, other, strict=True)))
+        return Letters(*(value + other_value for value, other_value in zip(self, other, strict=True)))
 
     def _is_frequent(self, number: int) -> bool:
         return self.letters > 0 and ONE_IN * number >= self.letters
@@ -120,13 +120,13 @@ def words_of_pretokens(
     sums = np.zeros(3, np.int64)
     for first in range(0, len(offsets) - 1, AT_ONCE):
         block = offsets[first : first + AT_ONCE + 1]
-        held, *columns = _block(data[block[0] : block[-1]], block - block[0])
-        chosen.append(held)
-        sums += _weighted(columns, None if occurrences is None else occurrences[first : first + AT_ONCE])
+        is_word, *columns = _block(data[block[0] : block[-1]], block - block[0])
+        chosen.append(is_word)
+        sums += _weight(columns, None if occurrences is None else occurrences[first : first + AT_ONCE])
     return PretokenWords(np.concatenate(chosen), Letters(*sums.tolist()))
 
 
-def _weighted(columns: Sequence[NDArray[np.int64]], weights: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _weight(columns: Sequence[NDArray[np.int64]], weights: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """Return the sum of each column, each row as often as its weight, int64 [columns]."""
     table = np.stack(columns)
     return table.sum(axis=1) if weights is None else table @ weights
@@ -136,17 +136,17 @@ def _block(
     data: NDArray[np.uint8], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], *tuple[NDArray[np.int64], ...]]:
     """Return by pre-token: letter or number in it; letters; letters without blanks; 1 if a mark begins it."""
-    without = np.where(data == LINE_FEED, SPACE, data).astype(np.uint8)  # Line feeds then only end pre-tokens.
-    text = np.insert(without, offsets[1:], LINE_FEED).tobytes().decode("utf-8", "replace")
+    spaced = np.where(data == LINE_FEED, SPACE, data).astype(np.uint8)  # Line feeds then only end pre-tokens.
+    text = np.insert(spaced, offsets[1:], LINE_FEED).tobytes().decode("utf-8", "replace")
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
     kinds = _kinds()[codes]
     ends = np.flatnonzero(codes == LINE_FEED)
     starts = np.concatenate([[0], ends[:-1] + 1])
-    held = np.logical_or.reduceat(kinds & (LETTER | NUMBER) > 0, starts)
+    is_word = np.logical_or.reduceat(kinds & (LETTER | NUMBER) > 0, starts)
     letters, without_blanks = (
         np.add.reduceat(kinds & kind > 0, starts, dtype=np.int64) for kind in (LETTER, WITHOUT_BLANK)
     )
-    return held, letters, without_blanks, (kinds[starts] & MARK > 0).astype(np.int64)
+    return is_word, letters, without_blanks, (kinds[starts] & MARK > 0).astype(np.int64)
 
 
 @cache

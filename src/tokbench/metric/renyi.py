@@ -39,8 +39,8 @@ def renyi_entropy(frequencies: NDArray[np.int64], order: float) -> float:
     Returns:
         The entropy in nats.
     """
-    seen = frequencies[frequencies > 0]
-    shares = seen / seen.sum()
+    positive = frequencies[frequencies > 0]
+    shares = positive / positive.sum()
     if order == 1.0:
         return -exact_sum(shares * logs_of(shares))
     return float(logs_of(exact_sum(powers_of(shares, order)))) / (1.0 - order)

@@ -109,12 +109,12 @@ def segmenter_of(name: str) -> Segmenter:
             raise TokbenchError(f"is not available ({error}); {remedy}") from error
         if not callable(find):
             raise TokbenchError(f"{shown(find)} is not a function; name one")
-    return Segmenter(_label(name, module), partial(_located, place, find))
+    return Segmenter(_label(name, module), partial(_locate_words, place, find))
 
 
 def _of_letters(text: str) -> list[tuple[int, int]]:
     """Return the runs of letters, marks and numbers, without those of scripts without blanks, which are no words."""
-    return [one.span() for one in RUNS.finditer(text) if not WITHOUT_BLANK.search(one[0])]
+    return [match.span() for match in RUNS.finditer(text) if not WITHOUT_BLANK.search(match[0])]
 
 
 def _single_span(text: str) -> list[tuple[int, int]]:
@@ -142,7 +142,7 @@ def _icu(words: Any, text: str) -> list[tuple[int, int]]:
     return [*pairwise(places)]
 
 
-def _located(name: str, find: Callable[[str], Iterable[str]], text: str) -> Iterator[tuple[int, int]]:
+def _locate_words(name: str, find: Callable[[str], Iterable[str]], text: str) -> Iterator[tuple[int, int]]:
     """Yield the places of the words that a function returns; words that are not in the text are left out.
 
     Raises:
@@ -150,8 +150,8 @@ def _located(name: str, find: Callable[[str], Iterable[str]], text: str) -> Iter
     """
     with user_code(name, "the function"):
         result = find(text)
-        several = isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping | Set)
-        words = list(result) if several else None
+        is_sequence = isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping | Set)
+        words = list(result) if is_sequence else None
         if words is None or not all(isinstance(word, str) for word in words):
             raise TokbenchError(f"the function returned {shown(result)}; return the words of the text in order")
     place = 0
@@ -194,8 +194,8 @@ class WordCounts:
     def add(self, document: TokenizedDocument, text: str, words: Sequence[tuple[int, int]]) -> None:
         """Count the words of a document, given by start and end in characters."""
         starts, ends = _bytes(text)[np.array(words, np.int64)].T
-        covered = document.covered(starts, ends)
-        tokens = np.diff(document.touching(starts[covered], ends[covered]), axis=1)[:, 0]
+        covered = document.are_covered(starts, ends)
+        tokens = np.diff(document.token_ranges(starts[covered], ends[covered]), axis=1)[:, 0]
         self.words += len(tokens)
         self.tokens += int(tokens.sum())
         self.single += int((tokens == 1).sum())
@@ -204,12 +204,12 @@ class WordCounts:
 
     def __add__(self, other: "WordCounts") -> "WordCounts":
         """Return the sums of both."""
-        both = WordCounts()
+        total = WordCounts()
         for name in ("words", "tokens", "single", "left_out"):
-            setattr(both, name, getattr(self, name) + getattr(other, name))
-        both.distinct = self.distinct | other.distinct
-        both.letters = self.letters.plus(other.letters)
-        return both
+            setattr(total, name, getattr(self, name) + getattr(other, name))
+        total.distinct = self.distinct | other.distinct
+        total.letters = self.letters.plus(other.letters)
+        return total
 
 
 def _bytes(text: str) -> NDArray[np.int64]:
@@ -277,10 +277,10 @@ def segmented_words(documents: Documents, options: SegmentedWordOptions) -> list
     by_language = count_words(documents, segmenter, all_scripts=options.all_scripts)
     if not by_language:
         return []
-    every = sum(by_language.values(), start=WordCounts())
+    total = sum(by_language.values(), start=WordCounts())
     scope = "" if options.all_scripts else " with a letter of a script without blanks"
     end = f"{scope}; words by {segmenter.label}"
-    rows = [("", row) for row in _rows(every, documents.tokenizer, end, missing)]
+    rows = [("", row) for row in _rows(total, documents.tokenizer, end, missing)]
     if len(by_language) > 1:
         tag = tag_of_untagged(by_language)
         rows += [

@@ -74,18 +74,18 @@ class FollowerCounts:
         grams, counts = np.unique(np.concatenate([*self._new, self._grams[:0]]), return_counts=True)
         self._new, self._size = [], 0
         if len(self._grams):
-            every = np.concatenate([self._grams, grams])
-            order = np.argsort(every, kind="stable")
-            every, both = every[order], np.concatenate([self._counts, counts])[order]
-            starts = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
-            grams, counts = every[starts], np.add.reduceat(both, starts)
+            all_grams = np.concatenate([self._grams, grams])
+            order = np.argsort(all_grams, kind="stable")
+            all_grams, all_counts = all_grams[order], np.concatenate([self._counts, counts])[order]
+            starts = np.flatnonzero(np.append(True, all_grams[1:] != all_grams[:-1]))
+            grams, counts = all_grams[starts], np.add.reduceat(all_counts, starts)
         self._grams, self._counts = grams, counts
 
-    def entropies(self, least: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], int]:
+    def entropies(self, min_followers: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], int]:
         """Return entropy in bits, followers and distinct followers of each context, and distinct followers of all.
 
         Args:
-            least: fewest followers of a context.
+            min_followers: fewest followers of a context.
         """
         self._merge()
         if not len(self._grams):
@@ -96,7 +96,7 @@ class FollowerCounts:
         distinct = np.diff(np.append(starts, len(counts)))
         logs = np.add.reduceat(counts * logs_of(counts) / BIT, starts)
         entropies = logs_of(totals) / BIT - logs / totals
-        chosen = totals >= least
+        chosen = totals >= min_followers
         followers = len(np.unique(self._grams & ((1 << self.bits) - 1)))
         return entropies[chosen], totals[chosen], distinct[chosen], followers
 
@@ -111,9 +111,9 @@ def weighted_entropy(
     return exact_sum(np.asarray(shares * totals, np.float64)) / int(totals.sum())
 
 
-def unweighted_entropy(entropies: NDArray[np.float64], every: int) -> float | None:
+def unweighted_entropy(entropies: NDArray[np.float64], followers: int) -> float | None:
     """Return the mean of entropy / log2(distinct followers of the text); None for fewer than two."""
-    return exact_sum(entropies) / len(entropies) / log2(every) if len(entropies) and every > 1 else None
+    return exact_sum(entropies) / len(entropies) / log2(followers) if len(entropies) and followers > 1 else None
 
 
 def window_types(ids: NDArray[np.int32], window: int) -> tuple[int, int]:
@@ -125,8 +125,8 @@ def window_types(ids: NDArray[np.int32], window: int) -> tuple[int, int]:
     places = placed & 0xFFFFFFFF
     # A token counts in the windows that contain its place and do not contain the place of the same token before.
     first = np.maximum(places - window + 1, 0)
-    same = placed[1:] >> 32 == placed[:-1] >> 32
-    first[1:] = np.maximum(first[1:], np.where(same, places[:-1] + 1, 0))
+    repeats = placed[1:] >> 32 == placed[:-1] >> 32
+    first[1:] = np.maximum(first[1:], np.where(repeats, places[:-1] + 1, 0))
     last = np.minimum(places, size - window)
     return int(np.maximum(last - first + 1, 0).sum()), size - window + 1
 
@@ -154,26 +154,29 @@ def sequences(documents: Documents, options: SequenceOptions) -> list[Measuremen
     """Return the entropy of followers of one token and of two, and the moving-average type-token ratio."""
     counts = {order: FollowerCounts(order) for order in NAMES}
     types = windows = 0
+    # Count followers of each order, and distinct tokens in windows.
     for document in documents:
-        for one in [*counts.values()]:
-            if int(document.ids.max(initial=0)) >> one.bits:
-                del counts[one.order]
+        for follower_counts in [*counts.values()]:
+            if int(document.ids.max(initial=0)) >> follower_counts.bits:
+                del counts[follower_counts.order]
             else:
-                one.add(document.ids)
+                follower_counts.add(document.ids)
         more, number = window_types(document.ids, options.window)
         types, windows = types + more, windows + number
     rows = []
     nothing = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), 0
+    # Entropy in both normalisations: by context (TokEval), and by text (Poelman et al. 2025).
     for order, name in NAMES.items():
         too_large = "" if order in counts else "ids of 2^21 or more cannot be counted after two tokens"
-        entropies, totals, distinct, every = nothing if too_large else counts[order].entropies(options.least)
+        entropies, totals, distinct, followers = nothing if too_large else counts[order].entropies(options.least)
         contexts = f"over contexts of {order} token{'s' * (order > 1)} with {options.least} followers or more"
         own = f"entropy of followers / log2(distinct followers), mean weighted by followers, {contexts}"
         of_text = f"entropy of followers / log2(distinct followers of the text), mean {contexts}"
         weighted = weighted_entropy(entropies, totals, distinct)
         rows.append(_row(f"{name}_entropy", own, weighted, len(totals), too_large))
         if order == 1:
-            rows.append(_row(f"{name}_entropy", of_text, unweighted_entropy(entropies, every), len(totals)))
+            rows.append(_row(f"{name}_entropy", of_text, unweighted_entropy(entropies, followers), len(totals)))
+    # Moving-average type-token ratio (Covington and McFall 2010).
     definition = f"mean over windows of {options.window} successive tokens of a document of distinct tokens / tokens"
     value = types / (windows * options.window) if windows else None
     reason = f"no document has {options.window} tokens"

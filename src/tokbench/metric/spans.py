@@ -74,7 +74,7 @@ class SpanCounts(NamedTuple):
 
     def plus(self, other: "SpanCounts") -> "SpanCounts":
         """Return the sums of both."""
-        return SpanCounts(*(one + another for one, another in zip(self, other, strict=True)))
+        return SpanCounts(*(value + other_value for value, other_value in zip(self, other, strict=True)))
 
     @property
     def of_letters(self) -> Letters:
@@ -92,14 +92,17 @@ def count_spans(text: bytes, encoded: "TokenSpans", words_by: "Pretokenization")
     """
     data = np.frombuffer(text, np.uint8)
     starts, ends = encoded.spans[encoded.placed].T
+    # Characters that begin before each byte.
     begins = data & 0xC0 != 0x80
     begun = np.zeros(len(data) + 1, np.int64)
     np.cumsum(begins, out=begun[1:])
     single = ends - starts == 1
+    # Words, and the tokens of each.
     boundaries = words_by.boundaries(text).astype(np.int64, copy=False)
     chosen, letters = words_of_pretokens(data, boundaries)
     words, tokens = _words(data, starts, ends, boundaries, chosen)
-    measured = tokens[words]
+    tokens_of_words = tokens[words]
+    # Characters of several bytes, by their number.
     longer = _longer(text, starts, ends)
     split = by_width(longer, split_characters(longer, starts), np.ones(len(longer), np.int64))
     return SpanCounts(
@@ -112,12 +115,12 @@ def count_spans(text: bytes, encoded: "TokenSpans", words_by: "Pretokenization")
         partial=int((data[starts[single]] >= 0x80).sum()),
         broken=_broken(text, begins, starts, ends),
         crossing=int(crossing_tokens(longer, starts, ends, len(data)).sum()),
-        **{f"longer_{width}": every for width, (_, every) in zip(WIDTHS, split, strict=True)},
+        **{f"longer_{width}": total for width, (_, total) in zip(WIDTHS, split, strict=True)},
         **{f"split_{width}": number for width, (number, _) in zip(WIDTHS, split, strict=True)},
-        words=len(measured),
-        word_tokens=int(measured.sum()),
-        single_words=int((measured == 1).sum()),
-        words_left_out=len(words) - len(measured),
+        words=len(tokens_of_words),
+        word_tokens=int(tokens_of_words.sum()),
+        single_words=int((tokens_of_words == 1).sum()),
+        words_left_out=len(words) - len(tokens_of_words),
         **letters._asdict(),
     )
 

@@ -51,10 +51,11 @@ def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list
     """Return norms, unseen tokens, correlation of norm and probability, and the number of rare tokens of small norm."""
     norms, occurrences = embeddings.norms, embeddings.occurrences
     n, unseen, text = len(norms), occurrences == 0, embeddings.text
-    few = max(1, int(options.corner * n))
+    # Tokens in the corner: smallest embeddings and rarest in the text.
+    number = max(1, int(options.corner * n))
     small, rare = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    small[np.argsort(norms, kind="stable")[:few]] = True
-    rare[np.argsort(occurrences, kind="stable")[:few]] = True
+    small[np.argsort(norms, kind="stable")[:number]] = True
+    rare[np.argsort(occurrences, kind="stable")[:number]] = True
     share = f"the {100 * options.corner:g} %"
     name, none = "mean_embedding_norm", "the model has met every token"
     return [

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tokbench.corpus.languages import by_tag
 from tokbench.errors import TokbenchError
-from tokbench.metric.measurement import Measurement, withheld
+from tokbench.metric.measurement import Measurement, withhold
 from tokbench.metric.pretoken_words import PretokenWords, words_of_counts
 from tokbench.metric.spans import SpanCounts, count_spans
 from tokbench.pretokens import PretokenCounts
@@ -212,8 +212,8 @@ class EncodedText:
     def by_tokens(self, rows: list[Measurement]) -> list[Measurement]:
         """Return measurements over placed tokens; those with a value have the tokens left out as their reason."""
         if self.library and self.spans.tokens and not self.spans.placed:
-            return withheld(rows, NOT_PLACED.format(self.library))
-        return _noted(rows, self._left_out)
+            return withhold(rows, NOT_PLACED.format(self.library))
+        return _add_notes(rows, self._left_out)
 
     def by_words(self, rows: list[Measurement]) -> list[Measurement]:
         """Return measurements over words; those with a value have their kind, and the words left out, as reason.
@@ -222,20 +222,20 @@ class EncodedText:
         """
         counts = self.spans
         if reason := counts.of_letters.no_pretokens:
-            return withheld(rows, reason)
-        every = counts.words + counts.words_left_out
-        left_out = [words_left_out(counts.words_left_out, every)] * bool(counts.words_left_out)
+            return withhold(rows, reason)
+        words = counts.words + counts.words_left_out
+        left_out = [words_left_out(counts.words_left_out, words)] * bool(counts.words_left_out)
         if left_out and not counts.words:
             reason = left_out[0] if counts.placed else NOT_PLACED.format(self.library)
-            return withheld(rows, reason)
-        return _noted(rows, [*self._kind_of_words, *left_out])
+            return withhold(rows, reason)
+        return _add_notes(rows, [*self._kind_of_words, *left_out])
 
     def by_all_words(self, rows: list[Measurement]) -> list[Measurement]:
         """Return measurements that divide by all words; those with a value have their kind as reason.
 
         Text whose pre-tokens are not words has no value.
         """
-        return _noted(withheld(rows, self.spans.of_letters.no_pretokens), self._kind_of_words)
+        return _add_notes(withhold(rows, self.spans.of_letters.no_pretokens), self._kind_of_words)
 
     @property
     def _kind_of_words(self) -> list[str]:
@@ -250,7 +250,7 @@ class EncodedText:
 
     def __add__(self, other: "EncodedText") -> "EncodedText":
         ids = max(len(self.frequencies), len(other.frequencies))
-        padded = (np.pad(one.frequencies, (0, ids - len(one.frequencies))) for one in (self, other))
+        padded = (np.pad(part.frequencies, (0, ids - len(part.frequencies))) for part in (self, other))
         return replace(
             self,
             frequencies=sum(padded, np.zeros(ids, np.int64)),
@@ -260,23 +260,23 @@ class EncodedText:
         )
 
 
-def words_left_out(left_out: int, every: int) -> str:
+def words_left_out(left_out: int, total: int) -> str:
     """Return a sentence on the number of words that are not measured."""
-    return _part(left_out, every, "words", CHANGED)
+    return _part(left_out, total, "words", CHANGED)
 
 
-def _part(part: int, every: int, what: str, verbs: tuple[str, str]) -> str:
+def _part(part: int, total: int, items: str, verbs: tuple[str, str]) -> str:
     """Return a sentence on a part of some items, with the verb of one item or of several."""
-    return f"{part:,} of {every:,} {what} {verbs[part != 1]}"
+    return f"{part:,} of {total:,} {items} {verbs[part != 1]}"
 
 
-def _noted(rows: list[Measurement], notes: Sequence[str]) -> list[Measurement]:
+def _add_notes(rows: list[Measurement], notes: Sequence[str]) -> list[Measurement]:
     if not notes:
         return rows
     return [row if row.value is None else replace(row, reason="; ".join(notes)) for row in rows]
 
 
-def encoded_by_language(
+def encode_by_language(
     tokenizer: "Tokenizer", documents: Iterable[tuple[str, bytes]], encode: EncodeSpans | None = None
 ) -> dict[str, EncodedText]:
     """Encode documents one by one and add them by language; languages are in order of their tags.
@@ -296,7 +296,7 @@ def encoded_by_language(
         part.total_bytes += len(text)
         part.breaks += sum(map(text.count, BREAKS))
         part.spans = part.spans.plus(count_spans(text, encoded, words_by))
-    none = nothing_encoded(tokenizer)
+    none = empty_text(tokenizer)
     counts_by_tag = {
         language: none
         + replace(
@@ -334,7 +334,7 @@ class _Sums:
         return self._counted
 
 
-def nothing_encoded(tokenizer: "Tokenizer") -> EncodedText:
+def empty_text(tokenizer: "Tokenizer") -> EncodedText:
     """Return the text without documents."""
     return EncodedText(
         frequencies=np.zeros(tokenizer.id_limit, np.int64),
@@ -361,6 +361,6 @@ class OnlyBytes:
         return counts.data.astype(np.int32), np.asarray(counts.offsets, np.int64)
 
 
-def together(texts: Mapping[str, EncodedText], tokenizer: "Tokenizer") -> EncodedText:
+def merge_languages(texts: Mapping[str, EncodedText], tokenizer: "Tokenizer") -> EncodedText:
     """Return the texts of all languages as one."""
-    return sum(texts.values(), nothing_encoded(tokenizer))
+    return sum(texts.values(), empty_text(tokenizer))

@@ -55,10 +55,10 @@ def utf8(usage: Usage | EncodedText, options: object) -> list[Measurement]:
 
 def _rows(pairs: list[tuple[int, int]], crossing: int, total: int) -> list[Measurement]:
     name, none, empty = "split_characters", "the text has no such character", "the text has no tokens"
-    split, every = (sum(pair[place] for pair in pairs) for place in (0, 1))
+    split, characters = (sum(pair[place] for pair in pairs) for place in (0, 1))
     widths = zip(WIDTHS, pairs, strict=True)
     return [
-        ratio(name, SPLIT.format(" of several bytes"), split, every, none),
+        ratio(name, SPLIT.format(" of several bytes"), split, characters, none),
         *(ratio(name, SPLIT.format(f" of {width} bytes"), *pair, none) for width, pair in widths),
         ratio(f"{name}_per_thousand", "1,000 split characters / tokens of the text", 1000 * split, total, empty),
         ratio("tokens_crossing_characters", CROSSING, crossing, total, empty),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.metric import Shown, metric
-from tokbench.metric.measurement import Measurement, ratio, withheld
+from tokbench.metric.measurement import Measurement, ratio, withhold
 from tokbench.metric.pretoken_words import PretokenWords, words_of_counts
 from tokbench.metric.usage import UNKNOWN_SIZE, EncodedText, Usage
 from tokbench.options import Options
@@ -55,9 +55,9 @@ def _most_frequent(usage: Usage, words: PretokenWords, number: int) -> set[bytes
 def _whole_words(usage: Usage, frequent: set[bytes], longer: bool) -> int:
     continuation = usage.vocabulary.continuation
     inside = [False] * len(usage.vocabulary) if continuation is None else continuation.tolist()
-    least = 2 if longer else 1
+    shortest = 2 if longer else 1
     tokens = zip(usage.vocabulary.tokens, inside, strict=True)
-    whole = {token for token, inner in tokens if not inner and len(token) >= least}
+    whole = {token for token, inner in tokens if not inner and len(token) >= shortest}
     if usage.reference is None:
         return len(whole & frequent)
     frequent = set(map(_with_space, frequent))
@@ -159,7 +159,7 @@ def _whole_word_shares(usage: Usage, options: VocabularyOptions, top: str, longe
         Measurement("whole_word_share", of_all, whole / size, size),
         ratio("whole_word_share", of_longer, long_words, longer, "all tokens are of one byte"),
     ]
-    return withheld(rows, words.letters.no_pretokens)
+    return withhold(rows, words.letters.no_pretokens)
 
 
 def _size(tokens: int) -> Measurement:

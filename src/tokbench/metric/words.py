@@ -86,16 +86,16 @@ class Words:
         inner[self.bounds[1:][self.tokens_per_word > 0] - 1] = False
         return words[inner], offsets[inner]
 
-    def only(self, kept: NDArray[np.bool_]) -> "Words":
+    def filter_words(self, chosen: NDArray[np.bool_]) -> "Words":
         """Return the words with ``kept``, bool [n], True."""
         lengths = self.tokens_per_word
         return Words(
             self.vocabulary,
-            self.gold.filter(kept),
-            self.spaces[kept],
-            [cuts for cuts, keep in zip(self.cuts, kept.tolist(), strict=True) if keep],
-            self.ids[np.repeat(kept, lengths)],
-            np.concatenate([[0], np.cumsum(lengths[kept])]),
+            self.gold.filter(chosen),
+            self.spaces[chosen],
+            [cuts for cuts, keep in zip(self.cuts, chosen.tolist(), strict=True) if keep],
+            self.ids[np.repeat(chosen, lengths)],
+            np.concatenate([[0], np.cumsum(lengths[chosen])]),
             self.unlisted,
         )
 
@@ -110,8 +110,8 @@ def words_of(tokenizer: WordSegmenter, gold: "pl.DataFrame") -> Words:
     normalization = getattr(tokenizer, "normalization", None)
     pieces: list[bytes] = []
     first_pieces, spaces, cuts = [0], [], []
-    for given in spelt(gold):
-        word = normalization.inside(given) if normalization else given
+    for spelled in encode_words(gold):
+        word = normalization.inside(spelled) if normalization else spelled
         space, ends = cut_word(boundaries, word)
         text = b" " + word
         pieces += (text[1 + start : 1 + end] for start, end in pairwise((-space, *ends)))
@@ -131,7 +131,7 @@ def cut_word(boundaries: Boundaries, word: bytes) -> tuple[int, tuple[int, ...]]
     return space, tuple(end - 1 for end in edges[2 - space :])
 
 
-def spelt(gold: "pl.DataFrame") -> Iterator[bytes]:
+def encode_words(gold: "pl.DataFrame") -> Iterator[bytes]:
     """Yield the words of a resource in UTF-8."""
     return (word.encode("utf-8", "surrogatepass") for word in gold["word"])
 
@@ -183,22 +183,22 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line.rstrip("\r\n")
 
 
-def fields(path: Path, least: int, form: str) -> Iterator[tuple[int, list[str]]]:
+def fields(path: Path, min_fields: int, form: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of each line of a tab-separated file without a header.
 
     Args:
         path: path of the file.
-        least: smallest number of fields of a line.
+        min_fields: smallest number of fields of a line.
         form: expected form of a line, for messages.
 
     Raises:
         TokbenchError: a line has fewer fields; the message names file and line.
     """
     for number, line in lines(path):
-        found = line.split("\t")
-        if len(found) < least:
+        parts = line.split("\t")
+        if len(parts) < min_fields:
             raise TokbenchError(f"{path}:{number}: expected '{form}', found {line[:60]!r}; correct the line")
-        yield number, found
+        yield number, parts
 
 
 def records(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -53,10 +53,10 @@ def area(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
         return float(steps[0] * (y[0] + y[1]) / 2)
     even = len(steps) // 2 * 2
     first, second = steps[:even:2], steps[1:even:2]
-    both = first + second
+    widths = first + second
     left, middle, right = y[: even - 1 : 2], y[1:even:2], y[2 : even + 1 : 2]
-    parts = (2 - second / first) * left + both**2 / (first * second) * middle + (2 - first / second) * right
-    total = exact_sum(both * parts) / 6
+    parts = (2 - second / first) * left + widths**2 / (first * second) * middle + (2 - first / second) * right
+    total = exact_sum(widths * parts) / 6
     if even < len(steps):
         before, last = float(steps[-2]), float(steps[-1])
         total += float(y[-1]) * (2 * last**2 + 3 * before * last) / (6 * (before + last))
@@ -108,7 +108,7 @@ def zipf(usage: Usage | EncodedText, options: ZipfOptions) -> list[Measurement]:
     none = NO_TOKENS if total == 0 else FEW
     if len(x) > 1:
         pairs = zip(definitions.items(), curve_measures(x, y), strict=True)
-        curve = [Measurement(name, definition, found, len(x)) for (name, definition), found in pairs]
+        curve = [Measurement(name, definition, value, len(x)) for (name, definition), value in pairs]
     else:
         curve = [Measurement(name, definition, None, 0, none) for name, definition in definitions.items()]
     in_use = "tokens of the vocabulary that the text uses"

@@ -121,8 +121,8 @@ def byte_lm_scoring_seconds(options: ByteLmOptions, text: int) -> float:
 
 def ngram_counting_seconds(text: int) -> float:
     """Return the estimated seconds of counting the n-grams of ``text`` bytes."""
-    size, taken, power = NGRAMS_COUNTED
-    return taken * (text / size) ** power
+    size, seconds_taken, power = NGRAMS_COUNTED
+    return seconds_taken * (text / size) ** power
 
 
 def byte_lm_training_memory(options: ByteLmOptions, on_gpu: bool) -> float:
@@ -168,15 +168,15 @@ def lm_parameters(options: ModelOptions, vocabulary: int) -> int:
 
 def lm_training_memory(options: ModelOptions, vocabulary: int) -> float:
     """Return the bytes of main memory of a node in training. Each process has a copy of the model."""
-    each = options.resources.processes_per_node
+    processes = options.resources.processes_per_node
     if not on_processor(options):
-        return each * (ON_GPU + STATE * lm_parameters(options, vocabulary))
+        return processes * (ON_GPU + STATE * lm_parameters(options, vocabulary))
     share = options.batch // options.resources.processes
     sequences = share if options.microbatch == "auto" else min(options.microbatch, share)
     tokens = sequences * options.max_seq_len
-    kept = options.n_layers * (ACTIVATIONS * options.d_model + SCORES * options.n_heads * options.max_seq_len)
+    activations = options.n_layers * (ACTIVATIONS * options.d_model + SCORES * options.n_heads * options.max_seq_len)
     logits = LOGITS * options.vocabulary_rows(vocabulary)
-    return each * (BASE + STATE * lm_parameters(options, vocabulary) + NUMBER * tokens * (kept + logits))
+    return processes * (BASE + STATE * lm_parameters(options, vocabulary) + NUMBER * tokens * (activations + logits))
 
 
 def lm_starting_memory(options: ModelOptions, vocabulary: int) -> float:
@@ -255,9 +255,11 @@ def translation_training_memory(
     if on_gpu:
         return ON_GPU
     layers = options.encoder_layers + options.decoder_layers
-    kept = layers * TRANSLATION_ACTIVATIONS * options.d_model + TRANSLATION_LOGITS * (max(source, target) + SPECIAL)
+    activations = layers * TRANSLATION_ACTIVATIONS * options.d_model + TRANSLATION_LOGITS * (
+        max(source, target) + SPECIAL
+    )
     weights = TRANSLATION_STATE * translation_parameters(options, source, target, joint=joint)
-    return BASE + weights + NUMBER * options.batch_tokens * kept
+    return BASE + weights + NUMBER * options.batch_tokens * activations
 
 
 def pairs_memory(split: Path) -> int:
@@ -286,9 +288,9 @@ def translation_search_memory(options: TranslationOptions, model: Path, *, on_gp
     config = read_json(model / "config.json", "train the model again")
     sizes = (config.get(name) for name in ("d_model", "decoder_layers", "decoder_vocab_size"))
     width, layers, rows = (size if type(size) is int else 0 for size in sizes)
-    kept = HYPOTHESIS * width * layers * options.max_tokens
+    cache = HYPOTHESIS * width * layers * options.max_tokens
     weights = sum(file.stat().st_size for file in model.glob("*.safetensors"))
-    return BASE + weights + NUMBER * options.translate_batch * options.beam * (kept + TRANSLATION_LOGITS * rows)
+    return BASE + weights + NUMBER * options.translate_batch * options.beam * (cache + TRANSLATION_LOGITS * rows)
 
 
 def documents_memory(shards: Iterable[Path | str]) -> int:
@@ -297,12 +299,12 @@ def documents_memory(shards: Iterable[Path | str]) -> int:
     Raises:
         TokbenchError: a shard does not exist or is damaged.
     """
-    held = 0
+    size = 0
     for path in shards:
         with parquet(path, "a readable corpus shard", "delete its corpus and prepare it again") as file:
             groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
-            held += DOCUMENT * file.metadata.num_rows + sum(group.total_byte_size for group in groups)
-    return held
+            size += DOCUMENT * file.metadata.num_rows + sum(group.total_byte_size for group in groups)
+    return size
 
 
 def on_gpu(device: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tokbench.runtime.memory_limit import most_resident
+from tokbench.runtime.memory_limit import peak_resident_bytes
 
 GAUGES = "gauges"
 """Folder within the checkpoint folder, with one file per process."""
@@ -35,7 +35,7 @@ Mark = tuple[int, float]
 
 def peak_of(device: str) -> float | None:
     """Return the peak TFLOP/s of a device by its name; None if unknown."""
-    if any(other in device for other in OTHERS):
+    if any(part in device for part in OTHERS):
         return None
     return next((peak for name, peak in PEAKS.items() if re.match(rf"{name}(?!\w)", device)), None)
 
@@ -80,7 +80,7 @@ class ThroughputLog:
             self.marks.append((tokens, self._seconds))
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Exclude the time of the block."""
         before = time.monotonic()
         yield
@@ -92,7 +92,7 @@ class ThroughputLog:
 
 
 @contextmanager
-def metered(path: Path, *, on_gpu: bool = True) -> Iterator[None]:
+def sample_resources(path: Path, *, on_gpu: bool = True) -> Iterator[None]:
     """Append energy and memory of the block to a file: of the GPU, or of this process if there is none.
 
     A killed block appends only its start.
@@ -111,7 +111,7 @@ def metered(path: Path, *, on_gpu: bool = True) -> Iterator[None]:
         yield
     finally:
         try:
-            joules, used = ("", most_resident()) if read is None else read()
+            joules, used = ("", peak_resident_bytes()) if read is None else read()
             _append(path, f"{joules},{used}\n")
         except Exception:  # Training does not need the counters.
             pass
@@ -145,12 +145,12 @@ def device_counters() -> Callable[[], tuple[float, int]]:
 
 
 def remove_samples(checkpoints: Path) -> None:
-    """Remove the files of :func:`metered` from a checkpoint folder."""
+    """Remove the files of :func:`sample_resources` from a checkpoint folder."""
     shutil.rmtree(checkpoints / GAUGES, ignore_errors=True)
 
 
 def read_samples(path: Path) -> tuple[float | None, float | None, int | None]:
-    """Return joules over all starts, maximum GiB in use, and number of starts in a file of :func:`metered`.
+    """Return joules over all starts, maximum GiB in use, and number of starts in a file of :func:`sample_resources`.
 
     Joules are None if a start was killed, because its energy is unknown.
     """
@@ -173,7 +173,7 @@ def training_cost(
     """Return the cost of a training, for its manifest.
 
     Args:
-        folder: folder with the files of :func:`metered` of all processes.
+        folder: folder with the files of :func:`sample_resources` of all processes.
         marks: marks of its steps, including the last one.
         flops_per_token: floating-point operations of training per token.
         peak: TFLOP/s of a device in the training's precision, see :func:`peak_of`.
@@ -186,10 +186,10 @@ def training_cost(
         2022, appendix B). ``peak_gib``, the maximum memory of any process, or of its GPU at the end. ``joules`` of all
         GPUs over all starts, None if one was killed. ``starts``.
     """
-    told = [read_samples(path) for path in sorted(folder.glob("*.csv"))]
-    joules = [one for one, _, _ in told if one is not None]
-    used = [one for _, one, _ in told if one is not None]
-    starts = [number or 0 for _, _, number in told]
+    samples = [read_samples(path) for path in sorted(folder.glob("*.csv"))]
+    joules = [energy for energy, _, _ in samples if energy is not None]
+    used = [memory for _, memory, _ in samples if memory is not None]
+    starts = [number or 0 for _, _, number in samples]
     tokens_per_second = speed(marks) if starts.count(max(starts, default=0)) == len(starts) == processes else None
     return {
         "seconds": marks[-1][1],
@@ -197,6 +197,6 @@ def training_cost(
         "flops_per_token": flops_per_token,
         "mfu": tokens_per_second * flops_per_token / (peak * 1e12 * processes) if peak and tokens_per_second else None,
         "peak_gib": max(used, default=None),
-        "joules": None if None in joules or not joules else sum(each for each in joules if each is not None),
+        "joules": None if None in joules or not joules else sum(energy for energy in joules if energy is not None),
         "starts": max(starts, default=0),
     }

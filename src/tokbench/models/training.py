@@ -41,10 +41,10 @@ def matching_checkpoints(
     Raises:
         TokbenchError: a state is unreadable.
     """
-    wanted = json.loads(json.dumps(recipe))
+    plain_recipe = json.loads(json.dumps(recipe))
     for file in sorted(checkpoints.glob("step-*/state.json"), reverse=True):
         state = read_json(file, remedy, lenient=True)
-        if state.get("recipe") == wanted:
+        if state.get("recipe") == plain_recipe:
             yield file.parent, state
         else:
             log.info("%s: made with other options or other text; discarded", file.parent)

@@ -26,9 +26,9 @@ from tokbench.kernels.count import Counter
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.pretokens.count import merge_counts
 from tokbench.pretokens.tables import BATCH, Verification, columns, read_table, read_tsv, scheme_of, write_table
-from tokbench.runtime.memory_limit import RESERVE, resident
+from tokbench.runtime.memory_limit import RESERVE, resident_bytes
 from tokbench.runtime.memory_limit import require as require_megabytes
-from tokbench.runtime.memory_model import CountProfile, of_languages, require
+from tokbench.runtime.memory_model import CountProfile, measurement_name, require
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
             repeated, or the numbers of words and counts differ. The message names file and record.
     """
     text = read_whole(Path(words), REMEDY)
-    taken = resident() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
+    taken = resident_bytes() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
     require_megabytes("this list of words", taken, megabytes, "pass a Parquet table, which is read in batches")
     spelt = text.split(b" ")
     numbers = read_whole(Path(counts), REMEDY).splitlines()
@@ -220,7 +220,7 @@ def check_stage(
         _, parts = read_parts(path)
         batches = ((np.diff(offsets), counts) for _, (_, offsets, counts) in parts)
         profile = CountProfile.of(batches, 1, longest, max_pretoken_bytes)
-        require([of_languages(stage, has_languages(path))], profile, 1, megabytes, whole=True)
+        require([measurement_name(stage, has_languages(path))], profile, 1, megabytes, whole=True)
 
 
 @dataclass(frozen=True, slots=True)

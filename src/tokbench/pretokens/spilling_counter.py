@@ -13,7 +13,7 @@ from tokbench.kernels.count import MOST_COUNTED, SLOT_BYTES, Counter, pretokens_
 from tokbench.kernels.runs import give_back
 from tokbench.kernels.scan import Scanner
 from tokbench.pretokens.tables import ROWS
-from tokbench.runtime.memory_limit import resident, to_allow
+from tokbench.runtime.memory_limit import megabytes_to_allow, resident_bytes
 
 MEGABYTE = 1_000_000
 """Bytes per megabyte, as in Snakemake's ``mem_mb``."""
@@ -57,7 +57,7 @@ class MemoryBound:
         """
         if self.megabytes is None:
             return UNLIMITED
-        self._other_bytes = max(self._other_bytes, resident() - used)
+        self._other_bytes = max(self._other_bytes, resident_bytes() - used)
         return self.megabytes * MEGABYTE - RESERVED_BYTES - self._other_bytes
 
     def require(self, task: str, used: int = 0) -> None:
@@ -72,7 +72,7 @@ class MemoryBound:
         """
         lacking = MIN_ROOM - self.room(used)
         if self.megabytes is not None and lacking > 0:
-            needed = to_allow(self.megabytes * MEGABYTE + lacking)
+            needed = megabytes_to_allow(self.megabytes * MEGABYTE + lacking)
             raise TokbenchError(f"--memory {self.megabytes}: too little {task}; allow {needed} MB or more")
 
 

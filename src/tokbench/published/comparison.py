@@ -46,6 +46,7 @@ class Measure:
         return metric == self.metric and re.fullmatch(self.definition, definition) is not None
 
 
+Row = Mapping[str, Any]
 RENYI = ("1.5", "2", "2.5", "3", "3.5")
 NOMINAL, SEEN = r"entropy / log\(nominal.*", r"entropy / log\(number of types.*"
 MEASURES = {
@@ -85,18 +86,16 @@ def compare_cells(
         One row per published number that the run has, too: ``variant``, ``size``, ``measure``, ``ours``, ``published``
         (accuracies as shares), ``ours_on`` and ``published_on`` (corpus or model), ``source`` (paper and table).
     """
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     built = {name: recipe for name, recipe in experiment.get("variants", {}).items() if "from" not in recipe}
     for variant, recipe in built.items():
         for theirs in facts.variants().iter_rows(named=True):
             if same_recipe(recipe, theirs):
-                rows += _measured(intrinsic.filter(variant=variant), theirs)
-                same = partial(_same_models, experiment.get("models", {}), theirs)
-                rows += _accuracies(accuracy.filter(variant=variant), same, theirs)
-                rows += _bits_of_texts(texts.filter(variant=variant), same, theirs)
-    return pl.DataFrame(rows, schema=BESIDE.schema, orient="row").sort(
-        "variant", "size", "measure", "ours_on", "source"
-    )
+                rows += _intrinsic_rows(intrinsic.filter(variant=variant), theirs)
+                matching_models = partial(_same_models, experiment.get("models", {}), theirs)
+                rows += _accuracy_rows(accuracy.filter(variant=variant), matching_models, theirs)
+                rows += _text_rows(texts.filter(variant=variant), matching_models, theirs)
+    return PUBLISHED_VALUES.frame(rows).sort("variant", "size", "measure", "ours_on", "source")
 
 
 def same_recipe(recipe: Mapping[str, Any], theirs: Mapping[str, str]) -> bool:
@@ -117,7 +116,7 @@ def _option(recipe: Mapping[str, Any], path: str) -> str:
     return str(recipe[phase].get(option, ""))
 
 
-def _measured(ours: pl.DataFrame, theirs: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+def _intrinsic_rows(ours: pl.DataFrame, theirs: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield rows of intrinsic metrics, for the full corpus."""
     whole = ours.filter(pl.col("language") == "").drop_nulls("value")
     printed = facts.cells().filter(paper=theirs["paper"], variant=theirs["variant"])
@@ -130,34 +129,55 @@ def _measured(ours: pl.DataFrame, theirs: Mapping[str, str]) -> Iterator[tuple[A
                 continue
             if measure.same_corpus and cell["corpus"] != row["corpus"]:
                 continue
-            value = float(cell["value"]) * SCALES.get(cell["unit"], 1.0)
-            name = f"{cell['metric']} ({row['definition']})"
-            yield row["variant"], row["size"], name, row["value"], value, row["corpus"], cell["corpus"], _source(cell)
+            yield {
+                "variant": row["variant"],
+                "size": row["size"],
+                "measure": f"{cell['metric']} ({row['definition']})",
+                "ours": row["value"],
+                "published": float(cell["value"]) * SCALES.get(cell["unit"], 1.0),
+                "ours_on": row["corpus"],
+                "published_on": cell["corpus"],
+                "source": _source(cell),
+            }
 
 
-def _accuracies(
-    ours: pl.DataFrame, same: Callable[[str], list[str]], theirs: Mapping[str, str]
-) -> Iterator[tuple[Any, ...]]:
+def _accuracy_rows(
+    ours: pl.DataFrame, matching_models: Callable[[str], list[str]], theirs: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     """Yield rows of accuracies under the paper's models."""
     names = dict(facts.tasks().filter(paper=theirs["paper"]).select("task", "lm_eval").iter_rows())
     for cell in _of_models("accuracy", theirs):
-        rows = ours.filter(pl.col("model").is_in(same(cell["model"])), size=cell["size"], task=names[cell["task"]])
+        rows = ours.filter(
+            pl.col("model").is_in(matching_models(cell["model"])), size=cell["size"], task=names[cell["task"]]
+        )
         for row in rows.drop_nulls("accuracy").iter_rows(named=True):
-            where = f"{row['model']}, {row['suite']}", cell["model"]
-            measure, value = f"accuracy of {row['task']}", float(cell["value"]) / 100
-            yield row["variant"], row["size"], measure, row["accuracy"], value, *where, _source(cell)
+            values = {"ours": row["accuracy"], "published": float(cell["value"]) / 100}
+            yield _model_row(row, cell, f"accuracy of {row['task']}") | values
 
 
-def _bits_of_texts(
-    ours: pl.DataFrame, same: Callable[[str], list[str]], theirs: Mapping[str, str]
-) -> Iterator[tuple[Any, ...]]:
+def _text_rows(
+    ours: pl.DataFrame, matching_models: Callable[[str], list[str]], theirs: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     """Yield rows of bits per byte of texts under the paper's models."""
     for cell in _of_models("bits_per_byte", theirs):
-        rows = ours.filter(pl.col("model").is_in(same(cell["model"])), size=cell["size"], text=cell["corpus"])
+        rows = ours.filter(
+            pl.col("model").is_in(matching_models(cell["model"])), size=cell["size"], text=cell["corpus"]
+        )
         for row in rows.drop_nulls("value").iter_rows(named=True):
-            where = f"{row['model']}, {row['suite']}", cell["model"]
-            measure, value = f"bits per byte of {row['text']}", float(cell["value"])
-            yield row["variant"], row["size"], measure, row["value"], value, *where, _source(cell)
+            values = {"ours": row["value"], "published": float(cell["value"])}
+            yield _model_row(row, cell, f"bits per byte of {row['text']}") | values
+
+
+def _model_row(row: Row, cell: Row, measure: str) -> dict[str, Any]:
+    """Return the columns of a number under a language model, without ``ours`` and ``published``."""
+    return {
+        "variant": row["variant"],
+        "size": row["size"],
+        "measure": measure,
+        "ours_on": f"{row['model']}, {row['suite']}",
+        "published_on": cell["model"],
+        "source": _source(cell),
+    }
 
 
 def _of_models(metric: str, theirs: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -170,15 +190,15 @@ def _of_models(metric: str, theirs: Mapping[str, str]) -> Iterator[dict[str, Any
 def _same_models(models: Mapping[str, Mapping[str, Any]], theirs: Mapping[str, str], model: str) -> list[str]:
     """Return our models with the paper's width and layers, and its budget if that distinguishes variants."""
     shape, budget = MODELS[theirs["paper"]][model], theirs["budget"]
-    return [name for name, options in models.items() if _shape(options) == shape and _reads(options, budget)]
+    return [name for name, options in models.items() if _shape(options) == shape and _has_budget(options, budget)]
 
 
-def _reads(options: Mapping[str, Any], budget: str) -> bool:
+def _has_budget(options: Mapping[str, Any], budget: str) -> bool:
     """Return True if a model's budget is one of those given, see :func:`tokbench.published.facts.variants`."""
-    for one in budget.split("|"):
-        option, _, value = one.partition("=")
-        found = options.get(option)
-        if not option or (found is not None and value in ("", str(found))):
+    for limit in budget.split("|"):
+        option, _, value = limit.partition("=")
+        given_value = options.get(option)
+        if not option or (given_value is not None and value in ("", str(given_value))):
             return True
     return False
 
@@ -191,7 +211,7 @@ def _source(cell: Mapping[str, str]) -> str:
     return f"{facts.PAPERS[cell['paper']]}, {cell['where']}"
 
 
-BESIDE = TidyTable(
+PUBLISHED_VALUES = TidyTable(
     "published",
     "a published number that the run has, too",
     (
@@ -209,7 +229,7 @@ BESIDE = TidyTable(
         Column("source", pl.String, "paper, and table or section"),
     ),
     maker=compare_cells,
-    takes=("intrinsic", "every", "texts", "experiment"),
+    takes=("intrinsic", "model_accuracies", "texts", "experiment"),
     prints=(
         Print(
             "published",

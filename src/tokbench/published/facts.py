@@ -183,9 +183,11 @@ def signed_rank_span(first: Sequence[PrintedValue], second: Sequence[PrintedValu
     """
     middle = [a.value - b.value for a, b in zip(first, second, strict=True)]
     greatest = [a.high - b.low for a, b in zip(first, second, strict=True)]
-    least = [a.low - b.high for a, b in zip(first, second, strict=True)]
-    found = [signed_rank(differences, null).p_value for differences in (middle, greatest, least) for null in _NULLS]
-    return PrintedValue(min(found), found[0], max(found))
+    smallest = [a.low - b.high for a, b in zip(first, second, strict=True)]
+    p_values = [
+        signed_rank(differences, null).p_value for differences in (middle, greatest, smallest) for null in _NULLS
+    ]
+    return PrintedValue(min(p_values), p_values[0], max(p_values))
 
 
 def statistic_span(statistic: Callable[[NDArray[np.float64]], float], values: Sequence[PrintedValue]) -> PrintedValue:
@@ -214,19 +216,19 @@ def _climb(
     rounds: int = 20,
 ) -> float:
     """Return the statistic at the corner of the box found by ascent, or by descent for ``sign`` -1."""
-    here = start
+    point = start
     for _ in range(rounds):
-        slope = np.empty_like(here)
+        slope = np.empty_like(point)
         for place, room in enumerate((high - low).tolist()):
-            moved = here.copy()
+            moved = point.copy()
             step = max(room, SLACK) / 100
             moved[place] += step
-            slope[place] = (statistic(moved) - statistic(here)) * sign
+            slope[place] = (statistic(moved) - statistic(point)) * sign
         corner = np.where(slope > 0, high, low)
-        if np.array_equal(corner, here) or sign * statistic(corner) <= sign * statistic(here) + SLACK * SLACK:
+        if np.array_equal(corner, point) or sign * statistic(corner) <= sign * statistic(point) + SLACK * SLACK:
             break
-        here = corner
-    return statistic(here)
+        point = corner
+    return statistic(point)
 
 
 @cache
@@ -251,8 +253,9 @@ def accuracy(paper: str) -> pl.DataFrame:
     for (model, variant, size, task), span in spans(paper).items():
         questions, random = of_tasks[task]
         guess = None if random is None else random / 100
-        rows.append((variant, size, model, SUITE[paper], task, span.value / 100, guess, questions))
-    return pl.DataFrame(rows, schema=ACCURACY, orient="row")
+        head = {"variant": variant, "size": size, "model": model, "suite": SUITE[paper], "task": task}
+        rows.append(head | {"accuracy": span.value / 100, "random_baseline": guess, "n": questions})
+    return pl.DataFrame(rows, schema=ACCURACY)
 
 
 def main_runs() -> pl.DataFrame:
@@ -269,9 +272,9 @@ def average_span(paper: str, model: str, variant: str, sizes: list[int]) -> Prin
     keys = [(model, variant, size, task) for size in sizes for task in task_names]
     if not keys or any(key not in known for key in keys):
         return None
-    found = [known[key] for key in keys]
+    cells = [known[key] for key in keys]
     return PrintedValue(
-        *(sum(values) / len(found) for values in zip(*((s.low, s.value, s.high) for s in found), strict=True))
+        *(sum(values) / len(cells) for values in zip(*((s.low, s.value, s.high) for s in cells), strict=True))
     )
 
 
@@ -334,7 +337,7 @@ class Statistic:
     note: str = ""
 
 
-def judged(row: dict[str, str], ours: PrintedValue | None, note: str = "") -> Statistic:
+def judge(row: dict[str, str], ours: PrintedValue | None, note: str = "") -> Statistic:
     """Compare a printed number with its recomputation.
 
     Args:

@@ -21,7 +21,7 @@ from tokbench.io.text_files import read_whole
 from tokbench.kernels.exact import exact_sum
 from tokbench.metric.renyi import renyi_efficiency
 from tokbench.published import facts
-from tokbench.published.facts import PrintedValue, Statistic, judged, printed_span, signed_rank_span, statistic_span
+from tokbench.published.facts import PrintedValue, Statistic, judge, printed_span, signed_rank_span, statistic_span
 from tokbench.statistics.accuracies.critical_difference import critical_differences
 from tokbench.statistics.accuracies.intervals import average_intervals
 from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
@@ -59,7 +59,7 @@ def recompute() -> tuple[Statistic, ...]:
         "improvement_percent:tokens_per_word": _improvement,
         "improvement_percent:unigram_objective": _improvement,
     }
-    return tuple(judged(row, *known[row["statistic"]](row)) for row in _rows())
+    return tuple(judge(row, *known[row["statistic"]](row)) for row in _rows())
 
 
 def _rows() -> Iterator[Row]:
@@ -78,17 +78,17 @@ def _average(row: Row) -> Recomputed:
 
 def _rank(row: Row) -> Recomputed:
     """Recompute the rank of the average among the variants that the same table ranks."""
-    same = facts.statistics().filter(paper=row["paper"], where=row["where"], statistic="rank", model=row["model"])
+    rivals = facts.statistics().filter(paper=row["paper"], where=row["where"], statistic="rank", model=row["model"])
     sizes = [int(row["size"])] if row["size"] else SIZES
-    found = {name: facts.average_span(row["paper"], row["model"], name, sizes) for name in same["a"]}
-    averages = {name: span for name, span in found.items() if span is not None}
-    if len(averages) < len(found):
+    average_spans = {name: facts.average_span(row["paper"], row["model"], name, sizes) for name in rivals["a"]}
+    averages = {name: span for name, span in average_spans.items() if span is not None}
+    if len(averages) < len(average_spans):
         return None, f"accuracies of the {row['model']} models are printed as averages alone"
-    own = averages[row["a"]]
-    others = [span for name, span in averages.items() if name != row["a"]]
-    best = 1 + sum(span.low > own.high for span in others)
-    worst = 1 + sum(span.high > own.low for span in others)
-    return PrintedValue(best, 1 + sum(span.value > own.value for span in others), worst), ""
+    average = averages[row["a"]]
+    rival_averages = [span for name, span in averages.items() if name != row["a"]]
+    best = 1 + sum(span.low > average.high for span in rival_averages)
+    worst = 1 + sum(span.high > average.low for span in rival_averages)
+    return PrintedValue(best, 1 + sum(span.value > average.value for span in rival_averages), worst), ""
 
 
 def _wilcoxon(row: Row) -> Recomputed:
@@ -108,8 +108,8 @@ def _exact(span: PrintedValue) -> PrintedValue:
 def _averages(sizes: list[int]) -> list[PrintedValue]:
     """Return average accuracies of the 18 variants, size by size."""
     names = sorted(facts.main_runs()["variant"].unique())
-    found = [facts.average_span(TEN, facts.MODEL, name, [size]) for size in sizes for name in names]
-    return [span for span in found if span is not None]
+    spans = [facts.average_span(TEN, facts.MODEL, name, [size]) for size in sizes for name in names]
+    return [span for span in spans if span is not None]
 
 
 def _r_squared(row: Row) -> Recomputed:
@@ -123,8 +123,8 @@ def _pearson(row: Row) -> Recomputed:
         if row[side] == "average_accuracy":
             sides += _averages(SIZES)
         else:
-            measured = facts.measured_spans(row[side])
-            sides += [measured[name, size] for size in SIZES for name in names]
+            spans = facts.measured_spans(row[side])
+            sides += [spans[name, size] for size in SIZES for name in names]
     return statistic_span(_r, sides), ""
 
 
@@ -186,20 +186,20 @@ class ModelSet:
 
 
 @cache
-def compared() -> tuple[ModelSet, ...]:
+def model_sets() -> tuple[ModelSet, ...]:
     """Return the 18 variants, all variants at 40,960, the 1.3B models, and GreedTok's models."""
     small = facts.accuracy("pathpiece").filter(model=facts.MODEL, size=40960)
     large = facts.accuracy("pathpiece").filter(model="1.3B")
     greedtok = facts.accuracy("greedtok")
     return (
-        _compared("350M", "18 variants at three vocabulary sizes, 350M models, ten tasks", facts.main_runs()),
-        _compared("350M-40960", "26 variants at 40,960, those of appendix F too, 350M models, ten tasks", small),
-        _compared("1.3B", "1.3B models at 40,960, ten tasks", large),
-        _compared("greedtok-1B", "GreedTok's 1B models at 65,536, eleven tasks", greedtok),
+        _comparison("350M", "18 variants at three vocabulary sizes, 350M models, ten tasks", facts.main_runs()),
+        _comparison("350M-40960", "26 variants at 40,960, those of appendix F too, 350M models, ten tasks", small),
+        _comparison("1.3B", "1.3B models at 40,960, ten tasks", large),
+        _comparison("greedtok-1B", "GreedTok's 1B models at 65,536, eleven tasks", greedtok),
     )
 
 
-def _compared(name: str, of: str, accuracy: pl.DataFrame) -> ModelSet:
+def _comparison(name: str, of: str, accuracy: pl.DataFrame) -> ModelSet:
     pairs = compare_pairs(accuracy)
     known = accuracy["n"].null_count() == 0
     return ModelSet(
@@ -215,7 +215,7 @@ def _compared(name: str, of: str, accuracy: pl.DataFrame) -> ModelSet:
     )
 
 
-def released(folder: Path | str) -> list[Statistic]:
+def recompute_released(folder: Path | str) -> list[Statistic]:
     """Recompute regions of the vocabularies, and token counts and Rényi efficiencies on MiniPile, from released files.
 
     Args:
@@ -245,7 +245,7 @@ def _regions(vocabularies: Mapping[str, Vocabulary]) -> list[Statistic]:
         differs = ours[region] != printed[region]
         names = ", ".join(f"{letter} = {name}" for letter, name in zip("abc", FILES, strict=True))
         row = _row("Figure 5", f"tokens in {region.replace('_', ' ')}", names, str(printed[region]))
-        rows.append(judged(row, span, note if differs else ""))
+        rows.append(judge(row, span, note if differs else ""))
     return rows
 
 
@@ -258,7 +258,7 @@ def _usage(frequencies: Mapping[str, NDArray[np.int64]]) -> list[Statistic]:
                 ours = counts.sum() / 1e9
             else:
                 ours = renyi_efficiency(counts, float(metric.rpartition("_")[2]), SIZE)
-            rows.append(judged(_row("Table 11", metric, name, value), PrintedValue(*[float(ours)] * 3)))
+            rows.append(judge(_row("Table 11", metric, name, value), PrintedValue(*[float(ours)] * 3)))
     return rows
 
 

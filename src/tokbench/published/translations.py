@@ -15,7 +15,7 @@ import polars as pl
 from tokbench.published import facts
 from tokbench.published.comparison import same_recipe
 from tokbench.statistics.accuracies.seeds import SEVERAL
-from tokbench.statistics.comparisons.translations import SCORES, resampled, summed
+from tokbench.statistics.comparisons.translations import SCORES, resample_scores, sum_sentences
 from tokbench.statistics.significance.eligibility import why_untested
 from tokbench.statistics.significance.verdicts import ALPHA
 from tokbench.tabulation.columns import SIZE, SYSTEM, TOKENIZERS
@@ -59,7 +59,7 @@ def published_translations(
             row["paper_model"] = "yes" if all(options.get(key) == value for key, value in SHAPE.items()) else "no"
             rows.append({**row, **_scores_over_seeds(part), **_printed(row)})
     for row in rows:
-        group = [one for one in rows if all(one[key] == row[key] for key in (*KEYS, "vocabulary"))]
+        group = [other for other in rows if all(other[key] == row[key] for key in (*KEYS, "vocabulary"))]
         row |= {f"{metric}_stands": _score_state(row, group, metric, comparisons) for metric in ("bleu", "comet")}
     frame = pl.DataFrame(rows, schema=PUBLISHED_TRANSLATIONS.schema)
     return frame.sort("vocabulary", "size", maintain_order=True)
@@ -67,15 +67,15 @@ def published_translations(
 
 def _scores_over_seeds(part: pl.DataFrame) -> dict[str, Any]:
     """Return scores over all seeds together, with half-widths of intervals by the bootstrap over sentences."""
-    found: dict[str, Any] = {}
-    for (metric,), own in part.group_by("metric", maintain_order=True):
+    scores: dict[str, Any] = {}
+    for (metric,), sentences in part.group_by("metric", maintain_order=True):
         score, name = SCORES[str(metric)], str(metric).lower()
-        pairs, statistics, _ = summed(own, str(metric))
-        low, high = np.quantile(resampled(statistics, score), [0.025, 0.975]).tolist()
-        found |= {name: float(score(statistics.sum(0))), f"{name}_interval": (high - low) / 2}
+        pairs, statistics, _ = sum_sentences(sentences, str(metric))
+        low, high = np.quantile(resample_scores(statistics, score), [0.025, 0.975]).tolist()
+        scores |= {name: float(score(statistics.sum(0))), f"{name}_interval": (high - low) / 2}
         seeds = min(count for _, count in pairs)
-        found["seeds"] = min(seeds, found.get("seeds", seeds))
-    return found
+        scores["seeds"] = min(seeds, scores.get("seeds", seeds))
+    return scores
 
 
 def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,23 +99,23 @@ def _score_state(
 
     None if no difference is significant, if this one is, or if the comparisons lack the score.
     """
-    there = [one for one in group if not isnan(one.get(metric, nan))]
-    if len(there) < 2 or isnan(row.get(metric, nan)):
+    scored = [candidate for candidate in group if not isnan(candidate.get(metric, nan))]
+    if len(scored) < 2 or isnan(row.get(metric, nan)):
         return None
-    if why := why_untested(min(one["seeds"] for one in there)):
+    if why := why_untested(min(candidate["seeds"] for candidate in scored)):
         return why
-    best = max(there, key=lambda one: one[metric])
+    best = max(scored, key=lambda candidate: candidate[metric])
     name = next(name for name in SCORES if name.lower() == metric)
-    same = comparisons.filter(metric=name, **{key: row[key] for key in KEYS})
-    apart = {
-        other: adjusted < ALPHA
-        for a, b, adjusted in same.select("a", "b", "holm").iter_rows()
-        for one, other in ((a, b), (b, a))
-        if one == best["tokenizers"]
+    pairs = comparisons.filter(metric=name, **{key: row[key] for key in KEYS})
+    significant = {
+        second: adjusted < ALPHA
+        for a, b, adjusted in pairs.select("a", "b", "holm").iter_rows()
+        for first, second in ((a, b), (b, a))
+        if first == best["tokenizers"]
     }
-    if not any(apart.get(one["tokenizers"]) for one in there):
+    if not any(significant.get(candidate["tokenizers"]) for candidate in scored):
         return None
-    return BEST if row is best else NEAR if apart.get(row["tokenizers"]) is False else None
+    return BEST if row is best else NEAR if significant.get(row["tokenizers"]) is False else None
 
 
 MISSING = "the paper has no such cell"

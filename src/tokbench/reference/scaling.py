@@ -1,4 +1,5 @@
-"""Power laws and Kendall's tau in plain Python: the reference of :mod:`tokbench.statistics.scale.scaling`.
+"""Power laws and Kendall's tau in plain Python: the reference of
+:mod:`tokbench.statistics.scale.power_law` and :mod:`tokbench.statistics.scale.rank_order`.
 
 Polynomials are fitted to logarithms by the normal equations, with exact fractions. Kendall's tau-b counts pairs
 (Kendall 1945).

@@ -10,7 +10,7 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.encoding_speed import ColdSpeed
 from tokbench.report.wording import UNKNOWN_PRETOKENIZER, join_some
-from tokbench.statistics.undersized import smaller_than_asked, undersized_vocabularies
+from tokbench.statistics.undersized import below_nominal, undersized_vocabularies
 from tokbench.tabulation import limits
 from tokbench.tabulation.table import SHARE, TidyTable
 
@@ -186,7 +186,7 @@ class ReportContent:
     def smaller_than_requested(self) -> Set[tuple[str, int]]:
         """Variant and size of vocabularies with fewer tokens than requested."""
         measured = self.frames.get("intrinsic")
-        return set() if measured is None else smaller_than_asked(measured)
+        return set() if measured is None else below_nominal(measured)
 
     def full_size_values(self, values: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
         """Return values by variant and size without those in :attr:`undersized`; all values if no others remain."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokbench.io.atomic import atomic_folder
 from tokbench.published.facts import DIFFERS, MISSING, PAPERS, SAME, WITHIN, Statistic
-from tokbench.published.recompute import compared, recompute, released
+from tokbench.published.recompute import model_sets, recompute, recompute_released
 from tokbench.report.exhibits import Drawing, Table
 from tokbench.report.figures.style import COLUMN, FULL, save
 from tokbench.report.published_figures import drawings
@@ -33,8 +33,8 @@ def write_published(folder: Path | str, released_folder: Path | str | None = Non
         TokbenchError: a released file is missing or not readable.
     """
     statistics = recompute()
-    from_files = [] if released_folder is None else released(released_folder)
-    sets = compared()
+    from_files = [] if released_folder is None else recompute_released(released_folder)
+    sets = model_sets()
     made = tables(statistics, from_files, sets)
     figures = drawings(sets[0], sets[1], statistics)
     with atomic_folder(folder, "published") as partial:

@@ -292,16 +292,16 @@ def recipes_table() -> Table:
     return Table("variants", caption, facts.variants(), folded=True)
 
 
-def _model_set_tables(compared: ModelSet) -> list[Table]:
-    ranks = compared.ranks.sort("rank", "variant", nulls_last=True)
+def _model_set_tables(models: ModelSet) -> list[Table]:
+    ranks = models.ranks.sort("rank", "variant", nulls_last=True)
     columns = [
         PrintedColumn("rank", kind="count"),
         PrintedColumn("variant"),
         PrintedColumn("average", "average (%)", "percent", 2, "highest"),
     ]
-    notes = [power_statement(compared.power)]
-    if compared.intervals is not None:
-        ranks = ranks.join(compared.intervals.select("variant", "low", "high"), on="variant", how="left")
+    notes = [power_statement(models.power)]
+    if models.intervals is not None:
+        ranks = ranks.join(models.intervals.select("variant", "low", "high"), on="variant", how="left")
         columns += [PrintedColumn("low", kind="percent", decimals=2), PrintedColumn("high", kind="percent", decimals=2)]
         notes.append("low, high: 95 % interval of the average of the same models on other questions.")
     columns.append(PrintedColumn("n", "scores", "count"))
@@ -310,9 +310,9 @@ def _model_set_tables(compared: ModelSet) -> list[Table]:
         for index, row in enumerate(ranks.iter_rows(named=True))
         for column in ("rank", "average", "low", "high")
     }
-    caption = f"Average accuracy: {compared.of}."
-    made = [Table(f"ranks-{compared.name}", caption, ranks, columns, reasons, notes=notes)]
-    caption = f"Tests of whether a is better than b, {compared.of}. p of the {TEST}."
-    made.append(comparisons_table(f"comparisons-{compared.name}", caption, compared.pairs, compared.order))
-    rank_exhibits = average_ranks(f"average-ranks-{compared.name}", compared.average_ranks, compared.order, compared.of)
+    caption = f"Average accuracy: {models.of}."
+    made = [Table(f"ranks-{models.name}", caption, ranks, columns, reasons, notes=notes)]
+    caption = f"Tests of whether a is better than b, {models.of}. p of the {TEST}."
+    made.append(comparisons_table(f"comparisons-{models.name}", caption, models.pairs, models.order))
+    rank_exhibits = average_ranks(f"average-ranks-{models.name}", models.average_ranks, models.order, models.of)
     return [*made, *(exhibit for exhibit in rank_exhibits if isinstance(exhibit, Table))]

@@ -94,8 +94,8 @@ def resource(
         check = resource_types.check
         check(gold in get_args(Gold), name, f"its gold is {gold!r}; choose among {', '.join(get_args(Gold))}")
         check(isinstance(files, str) and files != "", name, f"its files is {files!r}; give a pattern of files' names")
-        own = isinstance(options, type) and issubclass(options, ResourceOptions)
-        check(own, name, f"its options are {options!r}; give a subclass of tokbench.resource.ResourceOptions")
+        valid = isinstance(options, type) and issubclass(options, ResourceOptions)
+        check(valid, name, f"its options are {options!r}; give a subclass of tokbench.resource.ResourceOptions")
         resource_types.add(
             ResourceType(name=name, function=function, options_class=options, gold=gold, files=files, cites=cites)
         )
@@ -128,11 +128,11 @@ def _matching(entry: str, kind: str) -> list[Path]:
     path = Path(entry)
     pattern = resource_types[kind].files
     if path.is_dir():
-        found = sorted(file for file in path.rglob(pattern) if file.is_file())
-        if not found:
+        paths = sorted(file for file in path.rglob(pattern) if file.is_file())
+        if not paths:
             raise TokbenchError(f"no file '{pattern}' in the folder '{entry}'; name the files of the resource")
-        return found
-    found = [path] if path.is_file() else sorted(file for file in map(Path, glob.glob(entry)) if file.is_file())
-    if not found:
+        return paths
+    paths = [path] if path.is_file() else sorted(file for file in map(Path, glob.glob(entry)) if file.is_file())
+    if not paths:
         raise TokbenchError(f"no file at '{entry}'; name an existing file, folder or pattern")
-    return found
+    return paths

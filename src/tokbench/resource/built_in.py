@@ -102,10 +102,10 @@ def _rows(path: Path) -> Iterator[tuple[str, str]]:
         frame = read_frame(path, "name the resource's own file", text=("word", "lang"))
         parts = "segmentation" if "segmentation" in frame.columns else "word"
         cells = frame.select(pl.col(parts).cast(pl.String).fill_null(pl.col("word")), "lang")
-        for row, (found, tag) in enumerate(cells.iter_rows(), 1):
-            if found is None or tag is None:
+        for row, (parts_of_word, tag) in enumerate(cells.iter_rows(), 1):
+            if parts_of_word is None or tag is None:
                 raise TokbenchError(f"{path}: row {row} has no word or no language; fill or drop it")
-            yield found, tag
+            yield parts_of_word, tag
         return
     delimiter = "\t" if ".tsv" in path.name.lower() else ","
     _, head = next(lines(path), (0, ""))
@@ -123,8 +123,8 @@ def dagobert(path: Path, language: str, options: ResourceOptions) -> Iterator[Se
             form = "subreddit|||derivative|||base|||left|||sentence|||right"
             raise TokbenchError(f"{path}:{number}: expected '{form}', found {line[:60]!r}; correct the line")
         word, base = row[1].strip(), row[2].strip()
-        before, found, after = word.partition(base) if base else ("", "", "")
-        yield SegmentedWord(language or "en", word, [part for part in (before, base, after) if part] if found else ())
+        before, middle, after = word.partition(base) if base else ("", "", "")
+        yield SegmentedWord(language or "en", word, [part for part in (before, base, after) if part] if middle else ())
 
 
 @resource("ladec", gold="segmentations", files="LADEC*.csv*", cites=("gagne2019",))
@@ -140,7 +140,7 @@ def morpholex(path: Path, language: str, options: ResourceOptions) -> Iterator[S
     """Words with prefixes, roots and suffixes."""
     for word, notation in _morpholex_rows(path):
         if word and notation:
-            segments = [next(filter(None, found)) for found in MORPHEME.findall(notation)]
+            segments = [next(filter(None, parts)) for parts in MORPHEME.findall(notation)]
             yield SegmentedWord(language or "en", word, segments)
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from tokbench.corpus.documents import Document
 from tokbench.corpus.long_documents import cut_of
 from tokbench.errors import TokbenchError, unknown
-from tokbench.robustness.perturbations import BYTES, KINDS, RATE, Edit, edits, perturbed, restored
+from tokbench.robustness.perturbations import BYTES, KINDS, RATE, Edit, edits, perturb, restore
 
 LINES: dict[str, pl.DataType | type[pl.DataType]] = {
     "kind": pl.String,
@@ -57,9 +57,11 @@ def perturbed_lines(
             draw = Random(f"{seed}/{kind}/{document.document}/{number}")
             changes = list(edits(line, kind, rate, draw))
             if changes:
-                place = (kind, document.document, document.language, number)
-                rows.append((*place, perturbed(line, changes), *map(list, zip(*changes, strict=True))))
-    return pl.DataFrame(rows, schema=LINES, orient="row")
+                starts, before, after = map(list, zip(*changes, strict=True))
+                head = {"kind": kind, "document": document.document, "language": document.language, "line": number}
+                changed = perturb(line, changes)
+                rows.append(head | {"text": changed, "starts": starts, "before": before, "after": after})
+    return pl.DataFrame(rows, schema=LINES)
 
 
 def _beginnings(documents: Iterable[Document], size: int) -> Iterator[tuple[Document, int, str]]:
@@ -67,16 +69,16 @@ def _beginnings(documents: Iterable[Document], size: int) -> Iterator[tuple[Docu
 
     No more than ``size`` bytes of a document stay in memory.
     """
-    held = [(len(document.text), document._replace(text=document.text[: size + 1])) for document in documents]
-    if not any(document.text.strip() for _, document in held):
+    beginnings = [(len(document.text), document._replace(text=document.text[: size + 1])) for document in documents]
+    if not any(document.text.strip() for _, document in beginnings):
         raise TokbenchError("robustness: no text; give documents")
     left = size
-    shortest_first = sorted(range(len(held)), key=lambda number: held[number][0])
+    shortest_first = sorted(range(len(beginnings)), key=lambda number: beginnings[number][0])
     shares = {}
     for place, number in enumerate(shortest_first):
-        shares[number] = min(held[number][0], -(-left // (len(held) - place)))
+        shares[number] = min(beginnings[number][0], -(-left // (len(beginnings) - place)))
         left -= shares[number]
-    for number, (_, document) in enumerate(held):
+    for number, (_, document) in enumerate(beginnings):
         left = shares[number]
         for place, line in enumerate(document.text[: left + 1].split(b"\n")):
             if left <= 0:
@@ -93,6 +95,6 @@ def originals(lines: pl.DataFrame) -> list[str]:
     """Return the original lines of a table of perturbed lines."""
     columns = (lines[name].to_list() for name in ("text", "starts", "before", "after"))
     return [
-        restored(text, [Edit(*change) for change in zip(starts, before, after, strict=True)])
+        restore(text, [Edit(*change) for change in zip(starts, before, after, strict=True)])
         for text, starts, before, after in zip(*columns, strict=True)
     ]

@@ -155,7 +155,7 @@ def misread(word: str, draw: Random) -> str:
     return word[:place] + MISREAD[part] + word[place + len(part) :]
 
 
-def spelt(number: str, draw: Random) -> str:
+def spell_number(number: str, draw: Random) -> str:
     """Write an integer below 10^9 in English words; digits one by one after a leading zero."""
     if number[0] == "0" and len(number) > 1:
         return " ".join(SMALL[int(digit)] for digit in number)
@@ -198,7 +198,7 @@ KINDS: dict[str, Kind] = {
     "joined": Kind(BLANKS, lambda blank, draw: "", "the space between two words missing"),
     "doubled_space": Kind(BLANKS, lambda blank, draw: "  ", "two spaces between two words"),
     "no_break_space": Kind(BLANKS, lambda blank, draw: "\u00a0", "a no-break space between two words"),
-    "spelt_number": Kind(NUMBERS, spelt, "an integer in English words"),
+    "spelt_number": Kind(NUMBERS, spell_number, "an integer in English words"),
 }
 """Kinds of perturbations by name, in the order of tables."""
 
@@ -233,7 +233,7 @@ def edits(text: str, kind: str, rate: float, draw: Random) -> Iterator[Edit]:
                 yield Edit(unit.start(), before, after)
 
 
-def perturbed(text: str, changes: Sequence[Edit]) -> str:
+def perturb(text: str, changes: Sequence[Edit]) -> str:
     """Return the text after edits, which are in the order of their positions and do not overlap."""
     parts = []
     end = 0
@@ -243,11 +243,11 @@ def perturbed(text: str, changes: Sequence[Edit]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def restored(text: str, changes: Sequence[Edit]) -> str:
-    """Return the original of a text that :func:`perturbed` returned."""
+def restore(text: str, changes: Sequence[Edit]) -> str:
+    """Return the original of a text that :func:`perturb` returned."""
     shift = 0
     back = []
     for edit in changes:
         back.append(Edit(edit.start + shift, edit.after, edit.before))
         shift += len(edit.after) - len(edit.before)
-    return perturbed(text, back)
+    return perturb(text, back)

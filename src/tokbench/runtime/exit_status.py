@@ -23,25 +23,25 @@ PROBE = 1 << 30
 _purpose = "start", ""
 
 
-def describe_task(what: str, remedy: str = "") -> None:
+def describe_task(task: str, remedy: str = "") -> None:
     """Set the task that later messages about memory name.
 
     Args:
-        what: completes "not enough memory to ...".
+        task: completes "not enough memory to ...".
         remedy: alternative that needs less memory; empty if none is known.
     """
     global _purpose
-    _purpose = " ".join(what.split()), remedy
+    _purpose = " ".join(task.split()), remedy
 
 
 def shortage_line(shortage: BaseException) -> str:
     """Return the line for a failed allocation: task, requested memory, limit of the process, and remedy."""
-    what, remedy = _purpose
+    task, remedy = _purpose
     allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
     limit = "" if allowed == resource.RLIM_INFINITY else f"ulimit -v allows {allowed / (1 << 30):.2f} GiB"
     details = "; ".join(filter(None, (" ".join(str(shortage).split())[:LONGEST], limit)))
     details = f" ({details})" if details else ""
-    return f"not enough memory to {what}{details}; allow it more{f', or {remedy}' if remedy else ''}"
+    return f"not enough memory to {task}{details}; allow it more{f', or {remedy}' if remedy else ''}"
 
 
 def shortage_in(error: BaseException | None) -> BaseException | None:

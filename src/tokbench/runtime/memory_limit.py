@@ -31,34 +31,34 @@ class MemoryLimit:
     megabytes: int
     room: int
 
-    def require(self, what: str, size: int, remedy: str) -> None:
+    def require(self, task: str, size: int, remedy: str) -> None:
         """Raise an error if ``size`` more bytes do not fit, before they are allocated; see :func:`require`."""
-        require(what, self.megabytes * MEGABYTE - self.room + size, self.megabytes, remedy)
+        require(task, self.megabytes * MEGABYTE - self.room + size, self.megabytes, remedy)
 
 
-def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> MemoryLimit:
+def allowance(megabytes: int = DEFAULT, minimum: int = LEAST) -> MemoryLimit:
     """Return the memory that is available to the process. Call it after all imports.
 
     Args:
         megabytes: limit on the resident memory of the process, in units of 10**6 bytes (default: 2,000).
-        least: bytes that the work needs (default: 50 million).
+        minimum: bytes that the work needs (default: 50 million).
 
     Raises:
         TokbenchError: less is available.
     """
-    taken = resident() + RESERVE
-    room = megabytes * MEGABYTE - taken
-    if room < least:
-        needed = to_allow(taken + least)
+    used = resident_bytes() + RESERVE
+    room = megabytes * MEGABYTE - used
+    if room < minimum:
+        needed = megabytes_to_allow(used + minimum)
         raise TokbenchError(f"--memory {megabytes}: too little for this command; allow it {needed:,} MB or more")
     return MemoryLimit(megabytes, room)
 
 
-def require(what: str, size: float, megabytes: int | None, remedy: str = "") -> None:
+def require(task: str, size: float, megabytes: int | None, remedy: str = "") -> None:
     """Raise an error if the process would need more memory than allowed, before it is allocated.
 
     Args:
-        what: purpose of the memory.
+        task: purpose of the memory.
         size: peak size of the process in bytes.
         megabytes: limit; None for no limit.
         remedy: alternative that needs less memory; empty if none is known.
@@ -67,24 +67,24 @@ def require(what: str, size: float, megabytes: int | None, remedy: str = "") -> 
         TokbenchError: it would need more.
     """
     if megabytes is not None and size > megabytes * MEGABYTE:
-        message = f"--memory {megabytes}: {what} needs about {to_allow(int(size)):,} MB"
+        message = f"--memory {megabytes}: {task} needs about {megabytes_to_allow(int(size)):,} MB"
         raise TokbenchError(f"{message}; allow that much{f', or {remedy}' if remedy else ''}")
 
 
-def to_allow(size: int) -> int:
+def megabytes_to_allow(size: int) -> int:
     """Return the limit in megabytes to request for a process of this size in bytes."""
     return -(-(size + SPREAD) // MEGABYTE)
 
 
-def resident() -> int:
+def resident_bytes() -> int:
     """Return the bytes of this process in memory now, or their maximum so far if the system does not report them."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
-        return most_resident()
+        return peak_resident_bytes()
 
 
-def most_resident() -> int:
+def peak_resident_bytes() -> int:
     """Return the maximum bytes of this process in memory so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

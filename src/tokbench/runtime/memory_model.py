@@ -68,25 +68,25 @@ class CountProfile:
     def of(
         cls,
         batches: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]],
-        least: int = 1,
+        min_count: int = 1,
         longest: int | None = None,
         max_pretoken_bytes: int | None = None,
     ) -> "CountProfile":
-        """Compute the profile at 1, at ``least`` and at every power of two above it.
+        """Compute the profile at 1, at ``min_count`` and at every power of two above it.
 
         Args:
             batches: lengths and counts of pre-tokens, int64 [n] each.
-            least: minimum count of pre-tokens (default: 1).
+            min_count: minimum count of pre-tokens (default: 1).
             longest: maximum bytes of a substring (default: no limit).
             max_pretoken_bytes: maximum bytes of a pre-token; longer ones are ignored (default: no limit).
         """
         powers = [1 << power for power in range(POWERS)]
-        thresholds = np.array(sorted({1, least, *(power for power in powers if power > least)}), np.int64)
+        thresholds = np.array(sorted({1, min_count, *(power for power in powers if power > min_count)}), np.int64)
         sums = np.zeros((5, len(thresholds)), np.int64)
         for lengths, counts in batches:
             place = np.searchsorted(thresholds, counts, side="right") - 1
-            seen = place >= 0 if max_pretoken_bytes is None else (place >= 0) & (lengths <= max_pretoken_bytes)
-            place, lengths, counts = place[seen], lengths[seen], counts[seen]
+            counted = place >= 0 if max_pretoken_bytes is None else (place >= 0) & (lengths <= max_pretoken_bytes)
+            place, lengths, counts = place[counted], lengths[counted], counts[counted]
             for row, values in enumerate(
                 (np.ones_like(counts), lengths, places_of(lengths, longest), counts, lengths * counts)
             ):
@@ -101,13 +101,15 @@ def places_of(lengths: NDArray[np.int64], longest: int | None = None) -> NDArray
     return shortest_first * lengths - reach * shortest_first // 2
 
 
-def require(names: Iterable[str], profile: CountProfile, least: int, megabytes: int, *, whole: bool = False) -> None:
+def require(
+    names: Iterable[str], profile: CountProfile, min_count: int, megabytes: int, *, whole: bool = False
+) -> None:
     """Raise an error if more memory is needed than allowed; methods without measurements are accepted.
 
     Args:
         names: the construction and that of its initial vocabulary, or a stage.
         profile: profile of the counts.
-        least: minimum count of pre-tokens.
+        min_count: minimum count of pre-tokens.
         megabytes: limit in units of 1,000,000 bytes.
         whole: no pre-token can be left out (default: no).
 
@@ -121,25 +123,25 @@ def require(names: Iterable[str], profile: CountProfile, least: int, megabytes: 
         max((need.bytes(int(pretokens), int(size), int(places)), name) for name, need in known)
         for pretokens, size, places in zip(profile.pretokens, profile.sizes, profile.places, strict=True)
     ]
-    places = [place for place, threshold in enumerate(profile.thresholds) if threshold >= least]
+    places = [place for place, threshold in enumerate(profile.thresholds) if threshold >= min_count]
     need, name = needs[places[0]]
     if need <= megabytes * MEGABYTE:
         return
-    wanted = f"'{name}' needs about {_megabytes(need)} MB for {profile.pretokens[places[0]]:,} unique pre-tokens"
+    demand = f"'{name}' needs about {_megabytes(need)} MB for {profile.pretokens[places[0]]:,} unique pre-tokens"
     fitting = next((place for place in places if needs[place][0] <= megabytes * MEGABYTE), None)
     if whole or fitting is None or not profile.pretokens[fitting]:
-        raise TokbenchError(f"--memory {megabytes}: {wanted}; allow that much")
+        raise TokbenchError(f"--memory {megabytes}: {demand}; allow that much")
     raise TokbenchError(
-        f"--memory {megabytes}: {wanted}; allow that much, or set min_count {profile.thresholds[fitting]}, which takes "
+        f"--memory {megabytes}: {demand}; allow that much, or set min_count {profile.thresholds[fitting]}, which takes "
         f"about {_megabytes(needs[fitting][0])} MB and leaves out {_share(profile.total, fitting)} of the pre-tokens "
         f"and {_share(profile.total_bytes, fitting)} of the bytes of the text"
     )
 
 
-def of_languages(name: str, apart: bool) -> str:
+def measurement_name(name: str, by_language: bool) -> str:
     """Return the name of a stage's measurement on counts with or without separate languages."""
     named = f"{name}_languages"
-    return named if apart and named in table() else name
+    return named if by_language and named in table() else name
 
 
 @cache
@@ -160,7 +162,7 @@ def _share(totals: NDArray[np.int64], place: int) -> str:
     return f"{1 - int(totals[place]) / int(totals[0]):.2%}"
 
 
-def most(names: Iterable[str], pretokens: int, size: int, places: int) -> float | None:
+def peak_bytes(names: Iterable[str], pretokens: int, size: int, places: int) -> float | None:
     """Return the maximum of the estimates of several methods in bytes; None if none was measured.
 
     Args:
@@ -169,5 +171,5 @@ def most(names: Iterable[str], pretokens: int, size: int, places: int) -> float 
         size: bytes of these.
         places: occurrences of substrings in these.
     """
-    found = [table()[name].bytes(pretokens, size, places) for name in names if name in table()]
-    return max(found, default=None)
+    estimates = [table()[name].bytes(pretokens, size, places) for name in names if name in table()]
+    return max(estimates, default=None)

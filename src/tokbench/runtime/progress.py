@@ -75,10 +75,10 @@ class Line:
 
     def _erase(self) -> bool:
         with self._lock:
-            shown, self._shown = self._shown, None
-            if shown is not None:
-                shown.stop()
-        return shown is not None
+            display, self._shown = self._shown, None
+            if display is not None:
+                display.stop()
+        return display is not None
 
 
 _line: Line | None = None
@@ -106,7 +106,7 @@ def progress(label: str) -> Iterator[None]:
         _line = None
 
 
-def watched(items: Iterable[Item], size: str = "text") -> Iterator[Item]:
+def watch(items: Iterable[Item], size: str = "text") -> Iterator[Item]:
     """Return the items, and count them in the line of the current work.
 
     Args:
@@ -115,10 +115,10 @@ def watched(items: Iterable[Item], size: str = "text") -> Iterator[Item]:
     """
     if (line := _line) is None:
         return iter(items)
-    return _watched(items, size, line)
+    return _watch(items, size, line)
 
 
-def _watched(items: Iterable[Item], size: str, line: Line) -> Iterator[Item]:
+def _watch(items: Iterable[Item], size: str, line: Line) -> Iterator[Item]:
     for item in items:
         line.documents += 1
         line.bytes += len(getattr(item, size))

@@ -58,26 +58,26 @@ def grids(accuracy: pl.DataFrame) -> dict[tuple[str, str], Grid]:
     """
     require(accuracy, columns.ACCURACY, "accuracy table")
     rows = accuracy.select(list(ACCURACY)).sort("model", "suite", "variant", "size", "task")
-    found: defaultdict[tuple[str, str], Grid] = defaultdict(Grid)
-    seen = set()
+    by_model: defaultdict[tuple[str, str], Grid] = defaultdict(Grid)
+    keys = set()
     for variant, size, model, suite, task, value, baseline, _ in rows.iter_rows():
-        if (key := (model, suite, variant, size, task)) in seen:
+        if (key := (model, suite, variant, size, task)) in keys:
             raise TokbenchError(
                 f"accuracy table: model {model}, suite {suite}, variant {variant}, size {size}, task {task} "
                 "is duplicated; keep one row"
             )
-        seen.add(key)
-        grid = found[model, suite]
+        keys.add(key)
+        grid = by_model[model, suite]
         cells = grid.accuracies.setdefault(variant, {})
         if value is not None and not isnan(value):
             cells[size, task] = value
         if grid.baselines.get(task) is None:
             grid.baselines[task] = baseline
-    for (model, suite), grid in found.items():
-        here = rows.filter(model=model, suite=suite)
-        grid.sizes = here["size"].unique().sort().to_list()
-        grid.tasks = here["task"].unique().sort().to_list()
-    return dict(found)
+    for (model, suite), grid in by_model.items():
+        rows_of_model = rows.filter(model=model, suite=suite)
+        grid.sizes = rows_of_model["size"].unique().sort().to_list()
+        grid.tasks = rows_of_model["task"].unique().sort().to_list()
+    return dict(by_model)
 
 
 def name_cells(cells: Iterable[Cell], limit: int = 3) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from tokbench.corpus.units import read_units
 from tokbench.io.tables import read_frame
 from tokbench.statistics.accuracies.ranks import averages_by_size
-from tokbench.statistics.accuracies.seeds import over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.accuracies.seeds import average_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.comparisons.families import ComparisonFamily
 from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS
 from tokbench.statistics.comparisons.model_bits import KEY as MODEL_BITS
@@ -61,12 +61,12 @@ class StatisticsInputs:
     units: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
-    def every(self) -> pl.DataFrame:
+    def model_accuracies(self) -> pl.DataFrame:
         """Every accuracy, under the models' configured names."""
         return self._read("accuracy")
 
     @cached_property
-    def answered(self) -> pl.DataFrame:
+    def model_outcomes(self) -> pl.DataFrame:
         """Outcome of every question, under the models' configured names."""
         return self._read("outcomes")
 
@@ -81,19 +81,19 @@ class StatisticsInputs:
         return self._read("intrinsic").filter(~pl.col("metric").is_in(IN_PARTS))
 
     @cached_property
-    def fewer(self) -> set[tuple[str, int]]:
+    def undersized(self) -> set[tuple[str, int]]:
         """Variant and size of undersized vocabularies."""
         return undersized_vocabularies(self.intrinsic)
 
     @cached_property
-    def seeded(self) -> pl.DataFrame:
+    def accuracy_by_seed(self) -> pl.DataFrame:
         """Every accuracy with a column ``seed``; models that differ only in the seed share a name."""
-        return with_seeds(self.every, self._seeds)
+        return with_seeds(self.model_accuracies, self._seeds)
 
     @cached_property
     def outcomes(self) -> pl.DataFrame:
         """Outcome of every question with a column ``seed``; models that differ only in the seed share a name."""
-        return with_seeds(self.answered, self._seeds)
+        return with_seeds(self.model_outcomes, self._seeds)
 
     @cached_property
     def answers_by_seed(self) -> pl.DataFrame:
@@ -116,12 +116,12 @@ class StatisticsInputs:
     @cached_property
     def accuracy(self) -> pl.DataFrame:
         """Accuracies, means over seeds."""
-        return over_seeds(self.seeded)
+        return average_seeds(self.accuracy_by_seed)
 
     @cached_property
     def trainings(self) -> Trainings:
         """Number of seeds by model, suite and size; models without siblings have one."""
-        counted = self.seeded.group_by("model", "suite", "size").agg(pl.col("seed").n_unique())
+        counted = self.accuracy_by_seed.group_by("model", "suite", "size").agg(pl.col("seed").n_unique())
         return {(model, suite, size): seeds for model, suite, size, seeds in counted.iter_rows()}
 
     @cached_property
@@ -160,7 +160,7 @@ class StatisticsInputs:
     @cached_property
     def pilot_comparisons(self) -> pl.DataFrame:
         """Comparisons of a pilot's models by bits per byte; empty if there is no pilot."""
-        return pl.DataFrame(schema=BITS_COMPARISONS.schema) if self.pilot is None else compared_in(self.pilot)
+        return pl.DataFrame(schema=BITS_COMPARISONS.schema) if self.pilot is None else read_pilot(self.pilot)
 
     @cached_property
     def ngram_bits(self) -> pl.DataFrame:
@@ -238,7 +238,7 @@ class StatisticsInputs:
             self.tokens_by_document,
             self.ngram_documents,
             self.bits_by_seed,
-            averages_by_size(self.accuracy, self.fewer, self.trainings),
+            averages_by_size(self.accuracy, self.undersized, self.trainings),
             self.answers_by_seed,
             self.alignment_by_word,
             self.trainings,
@@ -264,23 +264,23 @@ class StatisticsInputs:
     def pretokenizers_of_all(self) -> dict[str, str]:
         """Pre-tokenizer of each variant: ``pretokenizer`` of its recipe, or its setting ``pretokenization``."""
         recipes = self.experiment.get("variants", {})
-        named = {name: one.get("pretokenizer", one.get("pretokenization")) for name, one in recipes.items()}
-        found = {name: label for name, label in named.items() if isinstance(label, str)}
-        return dict(self.imported.select("variant", "pretokenization").iter_rows()) | found
+        named = {name: recipe.get("pretokenizer", recipe.get("pretokenization")) for name, recipe in recipes.items()}
+        configured = {name: label for name, label in named.items() if isinstance(label, str)}
+        return dict(self.imported.select("variant", "pretokenization").iter_rows()) | configured
 
     @cached_property
     def baselines(self) -> dict[str, str]:
         """Baseline of each variant: that of its corpus, or the only baseline of the experiment."""
-        return self._baselines_of(self.every)
+        return self._baselines_of(self.model_accuracies)
 
     def _baselines_of(self, frame: pl.DataFrame) -> dict[str, str]:
         recipes = self.experiment.get("variants", {})
         only = next(iter(self.chosen.values())) if len(self.chosen) == 1 else None
-        found = {
+        by_variant = {
             variant: self.chosen.get(recipes.get(variant, {}).get("corpus", ""), only)
             for variant in frame["variant"].unique().to_list()
         }
-        return {variant: baseline for variant, baseline in found.items() if baseline is not None}
+        return {variant: baseline for variant, baseline in by_variant.items() if baseline is not None}
 
     @cached_property
     def _seeds(self) -> dict[str, tuple[str, int]]:
@@ -342,7 +342,7 @@ def name_units(questions: pl.DataFrame, units: Mapping[str, Path]) -> pl.DataFra
     return questions
 
 
-def compared_in(pilot: Path) -> pl.DataFrame:
+def read_pilot(pilot: Path) -> pl.DataFrame:
     """Read the comparisons by bits per byte from a folder of a pilot's statistics.
 
     Raises:

@@ -24,11 +24,11 @@ def undersized_vocabularies(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
         intrinsic: table of intrinsic metrics.
     """
     tokens = intrinsic.filter(metric="vocabulary_size")
-    fewer = tokens.filter(pl.col("value") < pl.col("value").max().over("size"))
-    return set(fewer.select("variant", "size").iter_rows())
+    undersized = tokens.filter(pl.col("value") < pl.col("value").max().over("size"))
+    return set(undersized.select("variant", "size").iter_rows())
 
 
-def smaller_than_asked(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
+def below_nominal(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
     """Return variant and size of vocabularies with fewer tokens than the requested size.
 
     Args:
@@ -38,27 +38,27 @@ def smaller_than_asked(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
     return set(smaller.select("variant", "size").iter_rows())
 
 
-def sizes_with_fewer(variants: Iterable[str], sizes: Iterable[int], fewer: Undersized) -> list[int]:
+def undersized_sizes(variants: Iterable[str], sizes: Iterable[int], undersized: Undersized) -> list[int]:
     """Return the sizes at which one of the variants is undersized, ascending."""
     names = list(variants)
-    return sorted(size for size in sizes if any((name, size) in fewer for name in names))
+    return sorted(size for size in sizes if any((name, size) in undersized for name in names))
 
 
-def fewer_at(sizes: Iterable[int]) -> str:
+def undersized_at(sizes: Iterable[int]) -> str:
     """Return the reason why a number over several sizes is not ranked."""
     return f"{FEWER_AT} {', '.join(f'{size:,}' for size in sizes)}"
 
 
-def left_out(cells: Iterable[Cell], sizes: Iterable[int]) -> str | None:
+def left_out_reason(cells: Iterable[Cell], sizes: Iterable[int]) -> str | None:
     """Return the reason why cells are excluded from a comparison of two variants; None if none are.
 
     Args:
         cells: cells that either variant has.
         sizes: sizes at which one of them is undersized.
     """
-    gone = sorted({size for size, _ in cells} & set(sizes))
-    at = ", ".join(f"{size:,}" for size in gone)
-    return f"left out, as {LEFT_OUT}: {at}" if gone else None
+    excluded = sorted({size for size, _ in cells} & set(sizes))
+    at = ", ".join(f"{size:,}" for size in excluded)
+    return f"left out, as {LEFT_OUT}: {at}" if excluded else None
 
 
 def lossless_documents(documents: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tokbench.io.compression import has_ending
 from tokbench.io.paths import literal
-from tokbench.runtime.memory_model import most, of_languages, places_of, table
+from tokbench.runtime.memory_model import measurement_name, peak_bytes, places_of, table
 
 OVERHEAD = 400
 """MB for the two Snakemake processes of a job on a cluster."""
@@ -94,13 +94,13 @@ def memory_for_counts(
     try:
         metadata = read_metadata(literal(path))
         column = metadata.schema.names.index("pretoken")
-        names = [of_languages(name, "language" in metadata.schema.names) for name in names]
+        names = [measurement_name(name, "language" in metadata.schema.names) for name in names]
         places = _places(path, os.stat(path).st_mtime_ns, longest, max_pretoken_bytes) if _by_place(names) else 0
     except (OSError, ValueError):  # The job itself reports the error.
         return memory_on_attempt(unknown, attempt)
     groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
     size = sum(group.column(column).total_uncompressed_size for group in groups)
-    need = most(names, metadata.num_rows, size - LENGTH * metadata.num_rows, places)
+    need = peak_bytes(names, metadata.num_rows, size - LENGTH * metadata.num_rows, places)
     return memory_on_attempt(unknown if need is None else OVERHEAD + MARGIN + round(need * 4 / 3 / 1e6), attempt)
 
 

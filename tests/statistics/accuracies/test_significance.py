@@ -17,7 +17,7 @@ from tokbench.published.facts import PrintedValue, printed_span, share_span, sig
 from tokbench.statistics.accuracies.critical_difference import critical_differences
 from tokbench.statistics.accuracies.intervals import average_intervals
 from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
-from tokbench.statistics.accuracies.seeds import UNNAMED, between_seeds, over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.accuracies.seeds import UNNAMED, average_seeds, same_but_for_seed, seed_variation, with_seeds
 from tokbench.statistics.cells import ACCURACY, INTRINSIC, OUTCOME
 from tokbench.statistics.inputs import StatisticsInputs, analyse
 from tokbench.statistics.significance.friedman import nemenyi
@@ -222,13 +222,16 @@ def test_models_that_differ_in_the_seed_alone_are_one() -> None:
     frame = table([("v", 8, "x", 0.5)] * 3).with_columns(model=pl.Series(["one", "two", "deep"]))
     named = with_seeds(frame, seeds)
     assert named.select("model", "seed").rows() == [("one (2 seeds)", 1), ("one (2 seeds)", 2), ("deep", None)]
-    assert over_seeds(named).height == 2
+    assert average_seeds(named).height == 2
 
 
 def test_means_and_deviation_over_seeds() -> None:
     frame = seeded((1, "x", 0.4), (1, "y", 0.6), (2, "x", 0.5), (2, "y", 0.7), (3, "x", 0.6), (3, "y", 0.8))
-    assert over_seeds(frame).select("task", "accuracy").rows() == [("x", pytest.approx(0.5)), ("y", pytest.approx(0.7))]
-    row = between_seeds(frame).row(0, named=True)
+    assert average_seeds(frame).select("task", "accuracy").rows() == [
+        ("x", pytest.approx(0.5)),
+        ("y", pytest.approx(0.7)),
+    ]
+    row = seed_variation(frame).row(0, named=True)
     assert (row["seeds"], row["average"], row["deviation"]) == (3, pytest.approx(0.6), pytest.approx(0.1))
     assert (row["lowest"], row["highest"]) == (pytest.approx(0.5), pytest.approx(0.7))
     assert row["question_deviation"] == pytest.approx(sqrt(0.25 / 100 + 0.21 / 100) / 2)
@@ -236,28 +239,28 @@ def test_means_and_deviation_over_seeds() -> None:
 
 def test_a_seed_that_lacks_a_task_makes_the_cell_missing() -> None:
     frame = seeded((1, "x", 0.4), (1, "y", 0.6), (2, "x", 0.5), (2, "y", None))
-    assert over_seeds(frame)["accuracy"].to_list() == [pytest.approx(0.45), None]
-    row = between_seeds(frame).row(0, named=True)
+    assert average_seeds(frame)["accuracy"].to_list() == [pytest.approx(0.45), None]
+    row = seed_variation(frame).row(0, named=True)
     assert (row["seeds"], row["deviation"], row["reason"]) == (1, None, "left out, lacking a task: seed 2")
     many = seeded(*((seed, "x", 0.4) for seed in range(1, 21)), (21, "x", 0.4), (21, "y", 0.6))
-    assert between_seeds(many)["reason"][0].endswith(f"seed {', '.join(map(str, range(1, 21)))}")
+    assert seed_variation(many)["reason"][0].endswith(f"seed {', '.join(map(str, range(1, 21)))}")
     with pytest.raises(TokbenchError, match="task x, seed 1 is duplicated"):
-        over_seeds(seeded((1, "x", 0.4), (1, "x", 0.4)))
+        average_seeds(seeded((1, "x", 0.4), (1, "x", 0.4)))
 
 
 def test_sizes_may_have_different_seeds_but_variants_of_a_size_may_not() -> None:
     cells = [("v", 8, 1), ("v", 8, 2), ("w", 8, 1), ("w", 8, 2), ("v", 16, 1), ("w", 16, 1), ("v", 32, 1), ("v", 32, 2)]
     cells.append(("w", 32, 1))
     frame = table([(variant, size, "x", 0.5) for variant, size, _ in cells], seed=[seed for *_, seed in cells])
-    means = over_seeds(frame).filter(pl.col("accuracy").is_not_null())
+    means = average_seeds(frame).filter(pl.col("accuracy").is_not_null())
     assert set(means.select("variant", "size").rows()) == {("v", 8), ("w", 8), ("v", 16), ("w", 16), ("v", 32)}
 
 
 def test_one_seed_has_no_variance() -> None:
     plain = table([("v", 8, "x", 0.4)])
-    assert over_seeds(plain) is plain
-    assert between_seeds(plain).is_empty()
-    assert between_seeds(with_seeds(plain, {})).is_empty()
+    assert average_seeds(plain) is plain
+    assert seed_variation(plain).is_empty()
+    assert seed_variation(with_seeds(plain, {})).is_empty()
 
 
 def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:

@@ -50,7 +50,8 @@ def made(smaller: float) -> dict[str, pl.DataFrame]:
     known, measures = accuracy().with_columns(pl.col("accuracy").fill_null(0.6)), measured(smaller)
     material = SimpleNamespace(
         accuracy=known, unit_names={}, trainings=None, intrinsic=measures, ngram_documents=ngram_documents(),
-        ngram_bits=ngram_bits(), bits_by_seed=bits_by_seed(), baselines={}, fewer=undersized_vocabularies(measures),
+        ngram_bits=ngram_bits(), bits_by_seed=bits_by_seed(), baselines={},
+        undersized=undersized_vocabularies(measures),
     )  # fmt: skip
     return {table.name: frame for table, frame in make_tables(MADE, material).items()}
 
@@ -196,8 +197,8 @@ def test_several_models_are_compared_without_it() -> None:
         (2048, "sage", ""),
         (1900, "bpe", " Left out (fewer tokens than others of a size): sage."),
     ):
-        fewer = undersized_vocabularies(measured(smaller))
-        frames = {"ranks": RANKS.maker(both, fewer), "ranks_by_size": RANKS_BY_SIZE.maker(both, fewer)}
+        undersized = undersized_vocabularies(measured(smaller))
+        frames = {"ranks": RANKS.maker(both, undersized), "ranks_by_size": RANKS_BY_SIZE.maker(both, undersized)}
         content = altered(whole(), accuracy=both, intrinsic=measured(smaller), models=["tiny", "large"], **frames)
         drawing = exhibits(content)[Drawing, "accuracy-by-model-offline"]
         assert isinstance(drawing, Drawing)

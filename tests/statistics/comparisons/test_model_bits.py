@@ -17,7 +17,7 @@ from tests.support.fake_results import LEVELS, documents_of
 from tokbench.statistics.comparisons.languages import models_over_languages, ngrams_over_languages
 from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS, compare_model_bits
 from tokbench.statistics.comparisons.ngram_bits import judge_ngram_bits, rank_ngram_bits
-from tokbench.statistics.planning.seed_plan import plan_seeds, seen_by_seeds
+from tokbench.statistics.planning.seed_plan import detectable_by_seeds, plan_seeds
 from tokbench.statistics.significance.eligibility import ONE_TRAINING, TWO_TRAININGS
 from tokbench.statistics.significance.estimate import Estimate, ratio, ratio_over_both
 from tokbench.statistics.significance.judgements import judge
@@ -170,7 +170,7 @@ def test_unknown_errors_have_a_reason_and_no_interval(kept: pl.Expr, reason: str
     plan = plan_seeds(frame, 0.01).row(0, named=True)
     assert plan["needed"] is plan["floor"] is None
     assert plan["reason"] == reason
-    assert seen_by_seeds(frame, 0.01).is_empty()
+    assert detectable_by_seeds(frame, 0.01).is_empty()
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3, 4])

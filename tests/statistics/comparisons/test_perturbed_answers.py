@@ -23,7 +23,7 @@ from tokbench.statistics.comparisons.perturbed_answers import (
     compare_perturbed,
     perturbed_measure_table,
 )
-from tokbench.statistics.comparisons.task_measures import ONE_CLUSTER, estimate_mean
+from tokbench.statistics.comparisons.question_groups import ONE_CLUSTER, estimate_mean
 from tokbench.statistics.significance.estimate import ratio
 from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 from tokbench.statistics.significance.wilcoxon import holm

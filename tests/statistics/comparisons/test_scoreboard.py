@@ -28,7 +28,7 @@ from tokbench.statistics.comparisons.families import (
     NO_BASELINE,
     ComparisonFamily,
     Value,
-    judged_pairs,
+    judge_pairs,
     over_documents,
     ranking_rows,
 )
@@ -54,7 +54,7 @@ def subset_interval(tops: NDArray[np.float64], bottoms: NDArray[np.float64]) -> 
     )
     cut = (len(ratios) + 1) // 40
     value = tops.sum() / bottoms.sum()
-    beyond = sum(one >= -1e-12 if value < 0 else one <= 1e-12 for one in ratios)
+    beyond = sum(ratio >= -1e-12 if value < 0 else ratio <= 1e-12 for ratio in ratios)
     return ratios[cut - 1], ratios[-cut], min(1.0, 2 * (1 + beyond) / (len(ratios) + 1))
 
 
@@ -62,8 +62,8 @@ def jackknife(*sides: NDArray[np.float64]) -> float:
     """Standard error of an F1, or of the difference of two, by leaving out word after word of each resource."""
     squares = 0.0
     for place in range(2):
-        words = np.flatnonzero(np.any([one[place].any(axis=1) for one in sides], axis=0))
-        left = [[f1(np.delete(one[[place]], word, axis=1)) for word in words] for one in sides]
+        words = np.flatnonzero(np.any([side[place].any(axis=1) for side in sides], axis=0))
+        left = [[f1(np.delete(side[[place]], word, axis=1)) for word in words] for side in sides]
         squares += (len(words) - 1) * float(np.var(left[0] if len(left) == 1 else np.subtract(*left)))
     return float(np.sqrt(squares)) / 2
 
@@ -168,8 +168,8 @@ def test_agreement_with_morphemes_is_compared_over_words(size: int) -> None:
 def test_gap_to_the_best_is_relative_in_relative_families() -> None:
     values = {"bpe": Value(150.0), "sage": Value(100.0), "none": Value(0.0)}
     shares = ComparisonFamily(("books", 300), "", "lowest", values, relative=True)
-    assert (shares.behind("bpe", "sage"), shares.behind("bpe", "none")) == (0.5, None)
-    assert replace(shares, relative=False).behind("bpe", "sage") == 50
+    assert (shares.gap("bpe", "sage"), shares.gap("bpe", "none")) == (0.5, None)
+    assert replace(shares, relative=False).gap("bpe", "sage") == 50
 
 
 def test_one_word_bears_no_interval() -> None:
@@ -190,7 +190,7 @@ def test_one_word_bears_no_interval() -> None:
 def test_bits_of_one_document_have_no_interval() -> None:
     family = over_documents((), {"bpe": np.array([30.0]), "sage": np.array([28.0])}, np.array([10.0]), "documents")
     assert family.values == {"bpe": Value(3.0, n=1), "sage": Value(2.8, n=1)}
-    [judged] = judged_pairs(family, {}, {}).values()
+    [judged] = judge_pairs(family, {}, {}).values()
     assert (judged.low, judged.verdict) == (None, "not tested")
     assert judged.reason == "not tested: 1 document; a verdict needs 6"
 
@@ -269,8 +269,8 @@ def test_intervals_of_differences_are_paired_over_documents(size: int) -> None:
 def test_the_difference_of_the_best_is_that_of_the_same_test() -> None:
     """Seen from the other side, a relative interval is the reciprocal one and excludes zero as that does."""
     one = Judgement(0.25, -0.1, 0.6, 0.1, 0.2, "no significant difference", 0.6, 0.1)
-    assert one.reversed().low == -0.6
-    back = one.reversed(relative=True)
+    assert one.reverse().low == -0.6
+    back = one.reverse(relative=True)
     assert (back.difference, back.low, back.high, back.holm) == pytest.approx((-0.2, -0.375, 1 / 9, 0.2))
     values = {name: Value(value) for name, value in (("bpe", 120.0), ("sage", 100.0))}
     estimate = Estimate(0.2, 0.05, 30.0, relative=True)

@@ -19,13 +19,12 @@ from tokbench.evaluation.answer_measures import bits_per_byte, measure_answer, p
 from tokbench.io.json import write_result
 from tokbench.report.exhibits import Exhibit, Heading, Table
 from tokbench.report.sections.answer_measures import answer_measures
+from tokbench.statistics.comparisons.question_groups import ONE_CLUSTER, estimate_mean
 from tokbench.statistics.comparisons.task_measures import (
     NO_SEED,
-    ONE_CLUSTER,
     TASK_MEASURE_COMPARISONS,
     TASK_MEASURES,
     compare_task_measures,
-    estimate_mean,
     task_measure_table,
 )
 from tokbench.statistics.inputs import name_units

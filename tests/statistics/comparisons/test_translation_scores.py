@@ -35,7 +35,7 @@ from tokbench.statistics.accuracies.critical_difference import critical_differen
 from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
 from tokbench.statistics.accuracies.ranks import averages, averages_by_size
 from tokbench.statistics.cells import ACCURACY
-from tokbench.statistics.comparisons.translations import bleu, resampled, translation_comparisons
+from tokbench.statistics.comparisons.translations import bleu, resample_scores, translation_comparisons
 from tokbench.statistics.significance.wilcoxon import holm
 from tokbench.tabulation import limits
 from tokbench.tabulation.columns import SENTENCES
@@ -57,7 +57,7 @@ def test_scores_from_statistics_are_those_of_sacrebleu(pairs: list[tuple[str, st
     _, metric, _, counts = metrics()[0]
     statistics = np.array([counts(*pair) for pair in pairs], np.int64)
     brute = [metric.corpus_score([ours[i] for i in draw], [[theirs[i] for i in draw]]).score for draw in draws]
-    assert resampled(statistics, bleu, resamples=4, seed=3).tolist() == pytest.approx(brute, abs=1e-9)
+    assert resample_scores(statistics, bleu, resamples=4, seed=3).tolist() == pytest.approx(brute, abs=1e-9)
 
 
 def test_two_systems_are_compared_as_by_brute_force() -> None:
@@ -234,11 +234,11 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_pair_up_to_the_limit(few: None) -> None:
-    assert len(pairing.compared(FIVE[:3], "a", BASELINES)) == 6
+    assert len(pairing.select_pairs(FIVE[:3], "a", BASELINES)) == 6
     every = compare_pairs(accuracy(FIVE[:3]), averages(accuracy(FIVE[:3])), BASELINES)
     assert every.equals(compare_pairs(accuracy(FIVE[:3])))
-    assert pairing.of_every_pair(every)
-    assert pairing.of_every_pair(pl.DataFrame(permutations(FIVE, 2), ["a", "b"], orient="row"))
+    assert pairing.has_every_pair(every)
+    assert pairing.has_every_pair(pl.DataFrame(permutations(FIVE, 2), ["a", "b"], orient="row"))
 
 
 def test_above_it_the_baseline_and_the_best(few: None) -> None:
@@ -248,10 +248,12 @@ def test_above_it_the_baseline_and_the_best(few: None) -> None:
         ("a", "b"), ("a", "d"), ("b", "a"), ("b", "c"), ("b", "d"), ("b", "e"), ("c", "b"), ("c", "d"),
         ("d", "a"), ("d", "b"), ("d", "c"), ("d", "e"), ("e", "b"), ("e", "d"),
     ]  # fmt: skip
-    assert not pairing.of_every_pair(pairs)
+    assert not pairing.has_every_pair(pairs)
     assert power_table(pairs)["pairs"].to_list() == [7]
     models = [f"m{number % 7}{number}" for number in range(60)]
-    several = pl.concat([pairs.head(1).with_columns(a=pl.lit("a"), b=pl.lit("b"), model=pl.lit(one)) for one in models])
+    several = pl.concat(
+        [pairs.head(1).with_columns(a=pl.lit("a"), b=pl.lit("b"), model=pl.lit(model)) for model in models]
+    )
     assert power_table(several)["model"].to_list() == models
 
 
@@ -267,17 +269,17 @@ def test_a_test_is_the_same_and_corrected_for_those_that_are_made(few: None, mon
 def test_above_it_each_has_the_best_of_its_group(few: None) -> None:
     """And the baseline; no test is made with the best of another group."""
     bests = {"a": "a", "b": "a", "c": "d", "d": "d", "e": "d"}
-    pairs = pairing.unordered(pairing.compared(FIVE, bests, dict.fromkeys(FIVE, "b")))
+    pairs = pairing.unordered_pairs(pairing.select_pairs(FIVE, bests, dict.fromkeys(FIVE, "b")))
     assert pairs == [("a", "b"), ("b", "c"), ("b", "d"), ("b", "e"), ("c", "d"), ("d", "e")]
 
 
 def test_each_has_the_baseline_of_its_corpus(few: None) -> None:
-    pairs = pairing.compared(FIVE, None, {"a": "a", "b": "a", "c": "a", "d": "d", "e": "d"})
+    pairs = pairing.select_pairs(FIVE, None, {"a": "a", "b": "a", "c": "a", "d": "d", "e": "d"})
     assert pairs == [("a", "b"), ("a", "c"), ("b", "a"), ("c", "a"), ("d", "e"), ("e", "d")]
 
 
 def test_first_variant_replaces_missing_baseline_and_best(few: None) -> None:
-    pairs = pairing.compared(FIVE, None, dict.fromkeys(FIVE, "not trained"))
+    pairs = pairing.select_pairs(FIVE, None, dict.fromkeys(FIVE, "not trained"))
     assert pairs == [*(("a", other) for other in "bcde"), *((other, "a") for other in "bcde")]
 
 
@@ -312,7 +314,7 @@ def test_figures_show_the_best_and_the_baseline(much: ReportContent) -> None:
     assert much.drawn_variants(order) == [*order[:2], "random"]
     assert much.reading_order[0] == "random"
     assert sorted(much.reading_order) == sorted(much.variants)
-    drawn = {one.name: one for one in drawings(much)}
+    drawn = {drawing.name: drawing for drawing in drawings(much)}
     assert not [name for name in drawn if name.startswith("p-values")]
     for name in ("average-ranks-tiny-offline", "accuracy-by-rank-tiny-offline", "bits-per-byte-tiny-offline"):
         assert "Shown: 3 of 4 variants" in drawn[name].caption

@@ -25,7 +25,7 @@ from tokbench.statistics.accuracies.measures import NO_PAIR, claimed_end, cloppe
 from tokbench.statistics.accuracies.seeds import with_seeds
 from tokbench.statistics.comparisons.model_bits import compare_model_bits
 from tokbench.statistics.inputs import sum_by_unit
-from tokbench.statistics.planning.seed_plan import RULE, Pilot, pilots, plan_seeds, seen_by_seeds
+from tokbench.statistics.planning.seed_plan import RULE, Pilot, detectable_by_seeds, pilots, plan_seeds
 from tokbench.statistics.significance.distributions import ndtri
 from tokbench.statistics.significance.student import detectable, power_of, quantile, two_sided
 from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
@@ -56,7 +56,7 @@ def test_numbers_of_seeds_are_those_of_the_books() -> None:
     assert pilot.needed(1.0) == 10
     assert pilot.needed(0.5, 2.0) == 128
     assert pytest.approx(2 * (norm.isf(0.025) + norm.isf(0.2)) ** 2, abs=0.01) == RULE
-    assert pilot.seen(0.5, 34) >= 0.8 > pilot.seen(0.5, 33)
+    assert pilot.power(0.5, 34) >= 0.8 > pilot.power(0.5, 33)
     assert pilot.error(5) == (pytest.approx(1 / sqrt(5)), 4)
     assert pilot.needed(1.00001 * detectable(999) / sqrt(1000)) == 1000
 
@@ -81,11 +81,11 @@ def test_pilot_estimates_deviations() -> None:
     planned = plan_seeds(models.join(comparisons.drop("model"), how="cross"), 0.01)["model"]
     assert planned.to_list() == sorted(models["model"])
     assert plan["by_rule"] == max(2, np.ceil(RULE * (pilot.run_deviation / 0.01) ** 2))
-    assert pilot.seen(0.01, plan["needed"]) >= 0.8
+    assert pilot.power(0.01, plan["needed"]) >= 0.8
     assert plan["needed"] <= plan["needed_at_most"]
-    seen = seen_by_seeds(comparisons, 0.01)
+    seen = detectable_by_seeds(comparisons, 0.01)
     assert seen["detectable"].is_sorted(descending=True)
-    assert [pilot.seen(row["detectable"], row["seeds"]) for row in seen.iter_rows(named=True)] == pytest.approx(
+    assert [pilot.power(row["detectable"], row["seeds"]) for row in seen.iter_rows(named=True)] == pytest.approx(
         [0.8] * len(seen)
     )
     assert seen.filter(seeds=5)["by_rule"][0] == pytest.approx(sqrt(15.7 / 5) * pilot.run_deviation)
@@ -177,9 +177,9 @@ def by_author(*, equal: bool = False, novels: bool = False) -> pl.DataFrame:
         bits = bits.with_columns(bits=pl.col("bits") / pl.col("bytes") * 60_000, bytes=pl.lit(60_000, pl.Int64))
     models = {kind: next(name for name in kept("bits_comparisons")["model"] if name.startswith(kind)) for kind in KINDS}
     seeds = {f"{kind}_{seed}": (models[kind], seed) for kind in KINDS for seed in range(1, 6)}
-    fewer = set() if novels else undersized_vocabularies(kept("intrinsic"))
+    undersized = set() if novels else undersized_vocabularies(kept("intrinsic"))
     names = {corpus: path.stem for corpus, path in units.items()}
-    return compare_model_bits(with_seeds(bits, seeds), {}, fewer, names)
+    return compare_model_bits(with_seeds(bits, seeds), {}, undersized, names)
 
 
 def test_comparisons_are_of_authors() -> None:

@@ -23,24 +23,33 @@ from tokbench.reference import scaling as reference
 from tokbench.report.exhibits import Drawing, Heading, Table
 from tokbench.report.figures.style import inline
 from tokbench.report.sections.scales import over_scale
-from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS, compare_model_bits
-from tokbench.statistics.scale.inference_cost import (
+from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS, NO_SEED, compare_model_bits
+from tokbench.statistics.scale.equal_bits import (
     COST_AT_EQUAL_BITS,
-    EQUAL_ARITHMETIC,
-    EQUAL_ARITHMETIC_ORDER,
     FLAT,
     MODEL_COSTS,
     RISES,
-    between,
     cost_at_equal_bits,
-    equal_arithmetic,
-    equal_arithmetic_order,
     model_costs,
 )
+from tokbench.statistics.scale.equal_flops import (
+    EQUAL_ARITHMETIC,
+    EQUAL_ARITHMETIC_ORDER,
+    equal_arithmetic,
+    equal_arithmetic_order,
+    neighbours,
+)
+from tokbench.statistics.scale.power_law import (
+    ONE_DOCUMENT,
+    Weighted,
+    curvature_weights,
+    line_weights,
+    slope_weights,
+    sum_of_logs,
+)
+from tokbench.statistics.scale.rank_order import kendall, resampled_levels
 from tokbench.statistics.scale.scale_lines import ScaleGroup, costs_of, lines_of, scale_groups, without_seeds
 from tokbench.statistics.scale.scaling import (
-    NO_SEED,
-    ONE_DOCUMENT,
     SCALE_COMPARISONS,
     SCALE_FITS,
     SCALE_ORDERS,
@@ -48,16 +57,9 @@ from tokbench.statistics.scale.scaling import (
     STEEPER,
     STRAIGHT,
     TWO_VALUES,
-    Weighted,
     compare_scales,
-    curvature_weights,
     fit_scales,
-    kendall,
-    line_weights,
-    resampled_levels,
     scale_orders,
-    slope_weights,
-    sum_of_logs,
 )
 from tokbench.statistics.significance.eligibility import ONE_TRAINING
 from tokbench.statistics.significance.verdicts import NO_DIFFERENCE, NOT_TESTED
@@ -244,7 +246,7 @@ def test_a_table_has_the_law_of_the_reference() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=7))
 def test_tau_is_that_of_the_reference(items: list[tuple[int, int]]) -> None:
-    x, y = (np.array([[one[place]] for one in items], float) for place in (0, 1))
+    x, y = (np.array([[item[place]] for item in items], float) for place in (0, 1))
     tau = reference.kendall(x[:, 0].tolist(), y[:, 0].tolist())
     assert kendall(x, y)[0] == pytest.approx(float("nan") if tau is None else tau, nan_ok=True)
 
@@ -461,11 +463,11 @@ def test_bits_at_equal_arithmetic() -> None:
 
 
 def test_between_is_linear_in_logarithms() -> None:
-    assert between({"x": 100.0, "y": 400.0, "z": 1600.0}, 200.0) == [
+    assert neighbours({"x": 100.0, "y": 400.0, "z": 1600.0}, 200.0) == [
         ("x", pytest.approx(0.5)),
         ("y", pytest.approx(0.5)),
     ]
-    assert between({"x": 100.0, "y": 400.0}, 400.0) == [("y", 1.0)]
+    assert neighbours({"x": 100.0, "y": 400.0}, 400.0) == [("y", 1.0)]
 
 
 def test_checkpoints_are_a_line_with_bits_of_the_complete_text() -> None:
@@ -528,9 +530,9 @@ def test_the_report_shows_models_over_scale() -> None:
     content = whole()
     exhibits = over_scale(content)
     assert isinstance(exhibits[0], Heading)
-    names = [one.name for one in exhibits if isinstance(one, Table | Drawing)]
+    names = [exhibit.name for exhibit in exhibits if isinstance(exhibit, Table | Drawing)]
     assert len(set(names)) == len(names)
-    drawings = [one for one in exhibits if isinstance(one, Drawing)]
+    drawings = [exhibit for exhibit in exhibits if isinstance(exhibit, Drawing)]
     assert len(drawings) == 2
     for drawing in drawings:
         assert "<svg" in inline(drawing.draw(width=4.0), "x", drawing.says)

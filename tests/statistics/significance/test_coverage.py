@@ -90,7 +90,7 @@ def test_a_family_errs_where_its_verdicts_do():
         values = rng.standard_normal((4, 3, 9)) + rng.choice([0, 0, 1.2], 4)[:, np.newaxis, np.newaxis]
         pairs = [ratio(values[a] - values[b], np.ones(9), trained=True) for a, b in combinations(range(4), 2)]
         verdicts = [one.verdict for one in judge(pairs)]
-        assert cases.significant(pairs, 6) == any(one not in (NO_DIFFERENCE, NOT_TESTED) for one in verdicts)
+        assert cases.significant(pairs, 6) == any(verdict not in (NO_DIFFERENCE, NOT_TESTED) for verdict in verdicts)
         found.append(cases.significant(pairs, 6))
     assert 10 < sum(found) < 50
 
@@ -142,12 +142,12 @@ def test_page_marks_coverage_outside_chance():
     shares = [
         Share("units", ("normal", "equal"), str(units), 1000, hits) for units, hits in ((3, 800), (6, 920), (8, 900))
     ]
-    assert [outside(one, "coverage") for one in shares] == [True, False, True]
+    assert [outside(share, "coverage") for share in shares] == [True, False, True]
     assert outside(Share("units", (), "6", 1000, 995), "coverage")
     assert not outside(Share("families", (), "1", 1000, 60), "error")
     assert outside(Share("families", (), "1", 1000, 90), "error")
     assert not outside(Share("power", (), "1", 1000, 10), "power")
-    units = next(one for one in SECTIONS if one.name == "units")
+    units = next(section for section in SECTIONS if section.name == "units")
     assert table_of(shares, units).splitlines()[2] == "| normal | equal | **80.0** | 92.0 | **90.0** |"
     assert "| Units alone | 2 | 1 | 0 | 90.0 | 92.0 |" in summary(shares)
     text = page(shares)

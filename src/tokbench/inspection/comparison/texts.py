@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from tokbench.statistics.comparisons.families import (
     TOKENS,
     ComparisonFamily,
-    judged_pairs,
+    judge_pairs,
     pair_row,
     token_counts,
-    without_lossy,
+    unrank_lossy,
 )
 from tokbench.statistics.significance.eligibility import FEWER, LOSSY, different_sizes
 from tokbench.statistics.significance.estimate import Estimate
@@ -102,7 +102,7 @@ class TextComparison:
         }
         head = (None, None, TOKENS, None, None, DEFINITION)
         family = token_counts(head, totals, by_unit, self._by_unit(self.sizes))
-        return without_lossy(family, {name for name, one in zip(self.names, self.counts, strict=True) if one.changed})
+        return unrank_lossy(family, {name for name, one in zip(self.names, self.counts, strict=True) if one.changed})
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the comparisons of all ordered pairs, see :func:`family_rows`."""
@@ -158,11 +158,11 @@ def family_rows(
     def differ(a: str, b: str) -> Estimate | None:
         estimate = family.differ(a, b)
         reason = why_sizes((a, of[a]), (b, of[b]))
-        return estimate.excluded(reason) if estimate is not None and reason else estimate
+        return estimate.exclude(reason) if estimate is not None and reason else estimate
 
     rows = []
     of_sizes = replace(family, differ=differ)
-    for (a, b), judged in judged_pairs(of_sizes, dict.fromkeys(names[1:], names[0]), {}).items():
+    for (a, b), judged in judge_pairs(of_sizes, dict.fromkeys(names[1:], names[0]), {}).items():
         row = pair_row(family, a, b, judged)
         row |= {"pretokenization_a": labels[a], "pretokenization_b": labels[b]}
         rows += [row, reversed_row(row, relative=family.relative)]

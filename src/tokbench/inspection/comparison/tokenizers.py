@@ -350,13 +350,13 @@ def ngram_part(
 def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[Document]) -> dict[str, Any]:
     from tokbench.intrinsic.ngram_bits import ngram_bits
     from tokbench.io.numbers import HIGHEST_NGRAM_ORDER
-    from tokbench.models.pretraining.order import encoded
+    from tokbench.models.pretraining.order import encode_documents
 
     lost = 0 if tokenizer.lossless else sum(tokenizer.bytes_lost(document.text) for document in tested)
     if lost:
         raise TokbenchError(f"--ngram-bits: {tokenizer.name} loses {lost:,} bytes of the text; leave --ngram-bits out")
     return ngram_bits(
-        lambda documents: encoded(tokenizer, documents),
+        lambda documents: encode_documents(tokenizer, documents),
         tokenizer.entries,
         lambda: training,
         tested,

@@ -54,22 +54,22 @@ def write_windows(documents: Iterable[bytes], order: int, folder: Path, room: in
     Returns:
         Number of distinct windows, and number of bytes of the text.
     """
-    most = None if room is None else max(1, room // HELD - PIECE)
+    max_windows = None if room is None else max(1, room // HELD - PIECE)
     counter, runs, merged = WindowCounter(order), list[Path](), 0
     for text in documents:
         for first in range(0, len(text), PIECE):
             counter.add(text, first, min(first + PIECE, len(text)))
-            if room is not None and most is not None and counter.size >= most:
-                runs.append(_written([_rows(counter)], folder / f"run-{merged + len(runs)}"))
+            if room is not None and max_windows is not None and counter.size >= max_windows:
+                runs.append(_write([_rows(counter)], folder / f"run-{merged + len(runs)}"))
                 counter = WindowCounter(order)
                 if len(runs) == MOST_RUNS:
                     merged += len(runs)
-                    runs = [_written(_merged(runs, room), folder / f"run-{merged}")]
+                    runs = [_write(_merge(runs, room), folder / f"run-{merged}")]
                     merged += 1
     if room is None or not runs:
         return _save([_rows(counter)], folder)
-    runs.append(_written([_rows(counter)], folder / "run-last"))
-    return _save(_merged(runs, room), folder)
+    runs.append(_write([_rows(counter)], folder / "run-last"))
+    return _save(_merge(runs, room), folder)
 
 
 def _rows(counter: WindowCounter) -> Rows:
@@ -79,31 +79,31 @@ def _rows(counter: WindowCounter) -> Rows:
     return rows
 
 
-def _written(parts: Iterable[Rows], path: Path) -> Path:
+def _write(parts: Iterable[Rows], path: Path) -> Path:
     with path.open("wb") as file:
         for rows in parts:
             rows.tofile(file)
     return path
 
 
-def _merged(runs: list[Path], room: int) -> Iterator[Rows]:
+def _merge(runs: list[Path], room: int) -> Iterator[Rows]:
     """Yield the sums of sorted runs in ascending order, and remove the runs."""
     size = max(1, room // (MERGED * len(runs)))
     files = [path.open("rb") for path in runs]
     try:
-        held = [np.fromfile(file, ROW, size) for file in files]
-        while any(map(len, held)):
-            last = min(rows["window"][-1] for rows in held if len(rows))
-            ends = [int(np.searchsorted(rows["window"], last, "right")) for rows in held]
-            yield _sums(np.concatenate([rows[:end] for rows, end in zip(held, ends, strict=True)]))
-            held = [_filled(file, rows[end:], size) for file, rows, end in zip(files, held, ends, strict=True)]
+        blocks = [np.fromfile(file, ROW, size) for file in files]
+        while any(map(len, blocks)):
+            last = min(rows["window"][-1] for rows in blocks if len(rows))
+            ends = [int(np.searchsorted(rows["window"], last, "right")) for rows in blocks]
+            yield _sums(np.concatenate([rows[:end] for rows, end in zip(blocks, ends, strict=True)]))
+            blocks = [_fill(file, rows[end:], size) for file, rows, end in zip(files, blocks, ends, strict=True)]
     finally:
         for file, path in zip(files, runs, strict=True):
             file.close()
             path.unlink()
 
 
-def _filled(file: BinaryIO, rows: Rows, size: int) -> Rows:
+def _fill(file: BinaryIO, rows: Rows, size: int) -> Rows:
     return np.concatenate([rows, np.fromfile(file, ROW, size - len(rows))])
 
 
@@ -111,9 +111,9 @@ def _sums(rows: Rows) -> Rows:
     """Return the rows with each window once, ascending."""
     rows = rows[np.argsort(rows["window"], kind="stable")]
     starts = np.flatnonzero(np.diff(rows["window"], prepend=rows["window"][:1] + np.uint64(1)))
-    found = rows[starts]
-    found["count"] = np.add.reduceat(rows["count"], starts)
-    return found
+    sums = rows[starts]
+    sums["count"] = np.add.reduceat(rows["count"], starts)
+    return sums
 
 
 def _save(parts: Iterable[Rows], folder: Path) -> tuple[int, int]:

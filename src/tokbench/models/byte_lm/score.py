@@ -70,11 +70,11 @@ def score_text(
         windows = torch.stack([tokens[start : start + size + 1] for start in starts]).long()
         hidden = model.model(input_ids=windows[:, :-1]).last_hidden_state[:, skip:]
         logs = model.lm_head(hidden).float().log_softmax(-1)
-        own = -logs.gather(-1, windows[:, skip + 1 :, None]).squeeze(-1)
+        of_bytes = -logs.gather(-1, windows[:, skip + 1 :, None]).squeeze(-1)
         spread = -(logs.exp() * logs).sum(-1)
-        kept = slice(starts[0] + skip, starts[-1] + size)
-        surprisal[kept] = own.flatten().cpu().numpy()
-        entropy[kept] = spread.flatten().cpu().numpy()
+        places = slice(starts[0] + skip, starts[-1] + size)
+        surprisal[places] = of_bytes.flatten().cpu().numpy()
+        entropy[places] = spread.flatten().cpu().numpy()
     return surprisal, entropy
 
 
@@ -139,7 +139,7 @@ def score_joined(
     Texts are read only as far ahead as one pass through the model needs.
     """
     texts, copies = tee(texts)
-    passes = _joined_passes(model, copies, options)
+    passes = _join_passes(model, copies, options)
     rest = np.zeros((2, 1), np.float32)  # The first start token has no prediction.
     for text in texts:
         signals = np.empty((2, len(text) + 1), np.float32)
@@ -155,12 +155,12 @@ def score_joined(
         yield surprisal, entropy
 
 
-def _joined_passes(
+def _join_passes(
     model: LlamaForCausalLM, texts: Iterable[bytes], options: ByteLmOptions
 ) -> Iterator[NDArray[np.float32]]:
     """Yield surprisal and entropy of the stream's tokens after the first, float32 [2, n] per pass through the model."""
     device = next(model.parameters()).device
-    for windows, skip in _joined_windows(texts, options):
+    for windows, skip in _join_windows(texts, options):
         tokens = windows.to(device).long()
         hidden = model.model(input_ids=tokens[:, :-1]).last_hidden_state[:, skip:]
         logs = model.lm_head(hidden).float().log_softmax(-1)
@@ -169,7 +169,7 @@ def _joined_passes(
         yield torch.stack([surprisal.flatten(), entropy.flatten()]).cpu().numpy()
 
 
-def _joined_windows(texts: Iterable[bytes], options: ByteLmOptions) -> Iterator[tuple[torch.Tensor, int]]:
+def _join_windows(texts: Iterable[bytes], options: ByteLmOptions) -> Iterator[tuple[torch.Tensor, int]]:
     """Yield the windows of each pass, int16 [windows, predictions + 1], and the leading predictions to drop.
 
     The windows are those of :func:`_passes` over the stream as one text. The first window and a shorter last one are

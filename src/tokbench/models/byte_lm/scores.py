@@ -50,7 +50,7 @@ def write_scores(
     """
     rows: list[Row] = []
     digest = TextDigest()
-    held = done = 0
+    waiting_bytes = written_bytes = 0
     with (
         atomic_file(output) as partial,
         pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
@@ -59,15 +59,15 @@ def write_scores(
         for document, *languages, text in documents:
             rows.append((document, "".join(languages), text, *score_text(text)))
             digest.add(text)
-            held += len(text)
-            if held >= ROW_GROUP_BYTES:
+            waiting_bytes += len(text)
+            if waiting_bytes >= ROW_GROUP_BYTES:
                 writer.write_table(_table(rows))
-                done += held
-                log.info("scored %.1f MB, up to document %d", done / 1e6, document)
-                rows, held = [], 0
+                written_bytes += waiting_bytes
+                log.info("scored %.1f MB, up to document %d", written_bytes / 1e6, document)
+                rows, waiting_bytes = [], 0
         writer.write_table(_table(rows))
         writer.add_key_value_metadata(digest.metadata() | metadata_of(model=model))
-    log.info("scored %.1f MB in all", (done + held) / 1e6)
+    log.info("scored %.1f MB in all", (written_bytes + waiting_bytes) / 1e6)
 
 
 def _table(rows: list[Row]) -> pa.Table:

@@ -25,7 +25,7 @@ from tokbench.io.provenance import write_manifest
 from tokbench.io.text_files import first_line
 from tokbench.models.byte_lm.model import START, arithmetic, build, pick_device
 from tokbench.models.byte_lm.options import ByteLmOptions, byte_lm_flops_per_byte
-from tokbench.models.sampler import GAUGES, ThroughputLog, metered, peak_of, remove_samples, training_cost
+from tokbench.models.sampler import GAUGES, ThroughputLog, peak_of, remove_samples, sample_resources, training_cost
 from tokbench.models.training import is_made, matching_checkpoints
 
 OF_SCORING = ("stride", "score_batch")
@@ -137,7 +137,7 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
     if not step:
         remove_samples(checkpoints)
     tokens = options.batch * windows.context
-    with arithmetic(options, device), metered(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
+    with arithmetic(options, device), sample_resources(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
         while step < options.steps:
             rate = learning_rate(step, options)
             loss = _step(model, optimizer, torch.from_numpy(windows.batch(step, options.batch)), rate, options)
@@ -198,7 +198,7 @@ def _reject(curve: Curve, options: ByteLmOptions, checkpoints: Path) -> None:
     if not math.isfinite(loss):
         message = f"the loss of step {step} of {options.steps} is not a number ({loss})"
     elif step == max(FEW, options.steps // 2):
-        tenth = [one for _, one, _ in curve[-max(1, options.steps // 10) :]]
+        tenth = [value for _, value, _ in curve[-max(1, options.steps // 10) :]]
         mean, equal = math.fsum(tenth) / len(tenth), math.log(START + 1)
         if mean >= equal:
             message = (
@@ -206,10 +206,12 @@ def _reject(curve: Curve, options: ByteLmOptions, checkpoints: Path) -> None:
                 f"has {equal:.3f}: the model is not learning"
             )
     if message:
-        kept = checkpoints / "curve.csv"
-        with atomic_file(kept) as partial:
+        curve_file = checkpoints / "curve.csv"
+        with atomic_file(curve_file) as partial:
             _write_curve(curve, partial)
-        raise TokbenchError(f"{message}; lower learning_rate or clip, or raise warmup_steps; the curve is in {kept}")
+        raise TokbenchError(
+            f"{message}; lower learning_rate or clip, or raise warmup_steps; the curve is in {curve_file}"
+        )
 
 
 def learning_rate(step: int, options: ByteLmOptions) -> float:

@@ -136,8 +136,8 @@ class TextBudget:
         """Return the budget of each phase, where ``second`` is the size of the second phase relative to the first."""
         if self.text_bytes is None:
             return self, self
-        aside = _second(self.text_bytes, second)
-        return TextBudget(text_bytes=self.text_bytes - aside), TextBudget(text_bytes=aside)
+        second_bytes = _second_part(self.text_bytes, second)
+        return TextBudget(text_bytes=self.text_bytes - second_bytes), TextBudget(text_bytes=second_bytes)
 
     def __str__(self) -> str:
         return f"text_bytes {self.text_bytes}" if self.text_bytes is not None else f"epochs {self.epochs!r}"
@@ -157,17 +157,17 @@ def by_phase(options: ModelOptions) -> tuple[ModelOptions, ...]:
         return (options,)
     parts: list[dict[str, object]] = [{"second_phase": None}, {"second_phase": None}]
     if options.batches is not None:
-        aside = _second(options.batches, second)
-        parts[0]["batches"], parts[1]["batches"] = options.batches - aside, aside
+        second_batches = _second_part(options.batches, second)
+        parts[0]["batches"], parts[1]["batches"] = options.batches - second_batches, second_batches
     if options.flops is not None:
         parts[0]["flops"], parts[1]["flops"] = options.flops / (1 + second), options.flops * second / (1 + second)
     if (budget := of_text(options)) is not None:
-        for part, own in zip(parts, budget.by_phase(second), strict=True):
-            part["text_bytes"] = own.text_bytes
+        for part, phase_budget in zip(parts, budget.by_phase(second), strict=True):
+            part["text_bytes"] = phase_budget.text_bytes
     return tuple(options.model_copy(update=part) for part in parts)
 
 
-def _second(whole: int, second: float) -> int:
+def _second_part(whole: int, second: float) -> int:
     """Return the second phase's part of an integer of 2 or more, at least 1."""
     return max(1, round(whole * Fraction(second) / (1 + Fraction(second))))
 
@@ -189,7 +189,7 @@ class Course:
     flops: float
 
 
-def kept_at(options: ModelOptions, batches: int) -> dict[str, int]:
+def checkpoint_batches(options: ModelOptions, batches: int) -> dict[str, int]:
     """Return the batch after which each requested checkpoint is kept, by its share as text."""
     return {repr(share): max(1, round(share * batches)) for share in options.evaluate_at}
 

@@ -29,13 +29,13 @@ from tokbench.vocabulary import Vocabulary
 
 def rows(tokens: Sequence[bytes], width: int, seed: int) -> NDArray[np.float32]:
     """Draw a row of standard normal numbers per token from the seed and the token's bytes: float32 [tokens, width]."""
-    drawn = np.empty((len(tokens), width), np.float32)
+    draws = np.empty((len(tokens), width), np.float32)
     key = seed.to_bytes(8, "little")
     for row, token in enumerate(tokens):
         name = token or b"\0id %d, which no text gives" % row
         state = int.from_bytes(blake2b(name, digest_size=16, key=key).digest(), "little")
-        drawn[row] = np.random.Generator(np.random.PCG64(state)).standard_normal(width, np.float32)
-    return drawn
+        draws[row] = np.random.Generator(np.random.PCG64(state)).standard_normal(width, np.float32)
+    return draws
 
 
 def init_with_common_random_numbers(model: MPTForCausalLM, tokens: Sequence[bytes], seed: int) -> None:
@@ -51,13 +51,13 @@ def init_with_common_random_numbers(model: MPTForCausalLM, tokens: Sequence[byte
     """
     embeddings = model.transformer.wte.weight
     width = embeddings.shape[1]
-    others = [b"\0row %d after the tokens" % row for row in range(len(embeddings) - len(tokens))]
-    drawn = np.concatenate([rows(tokens, width, seed), rows(others, width, seed)]) * np.float32(sqrt(2.0 / width))
+    padding = [b"\0row %d after the tokens" % row for row in range(len(embeddings) - len(tokens))]
+    draws = np.concatenate([rows(tokens, width, seed), rows(padding, width, seed)]) * np.float32(sqrt(2.0 / width))
     torch.manual_seed(seed)
     for block in model.transformer.blocks:
         block.apply(model.param_init_fn)
     with torch.no_grad():
-        embeddings.copy_(torch.from_numpy(drawn))
+        embeddings.copy_(torch.from_numpy(draws))
 
 
 class CommonRandomInit(Callback):
@@ -88,10 +88,10 @@ class MidTrainingExport(HuggingFaceCheckpointer):
 
     def __init__(self, save_folder: str, batches: list[int]) -> None:
         super().__init__(save_folder=save_folder, save_interval="1dur", precision="float32")
-        wanted = frozenset(batches)
+        chosen_batches = frozenset(batches)
 
         def is_wanted(state: State, event: Event) -> bool:
-            return event == Event.BATCH_CHECKPOINT and int(state.timestamp.batch) in wanted
+            return event == Event.BATCH_CHECKPOINT and int(state.timestamp.batch) in chosen_batches
 
         self.check_interval = is_wanted
         self.last_checkpoint_batch: Time | None = None

@@ -18,7 +18,7 @@ from tokbench.io.atomic import atomic_file
 from tokbench.io.folder_record import sha256
 from tokbench.models import training
 from tokbench.models.pretraining.options import OPTIONAL, ModelOptions
-from tokbench.models.pretraining.phases import Phase, described
+from tokbench.models.pretraining.phases import Phase, describe_phases
 
 UNSEALED = ".partial"
 UNSEALED_SHARDS = "ep0-"
@@ -45,7 +45,7 @@ def states(checkpoints: Path) -> Path:
 
 def write_checksums(folder: Path) -> None:
     """Write the checksums of a new checkpoint, if there is one, and delete the older ones."""
-    for written in _unsealed(folder):
+    for written in _unsealed_checkpoints(folder):
         sealed = folder / f"{written.stem.removeprefix(UNSEALED_SHARDS)}{SHARDED if written.is_dir() else WHOLE}"
         with atomic_file(_note(sealed)) as partial:
             partial.write_text(_sums(written), encoding="utf-8")
@@ -59,7 +59,7 @@ def recover(folder: Path) -> None:
     Raises:
         TokbenchError: it was not written by training, or was changed. The message names it.
     """
-    for written in _unsealed(folder):
+    for written in _unsealed_checkpoints(folder):
         _delete(written)
     (folder / LATEST).unlink(missing_ok=True)
     sealed = newest(folder)
@@ -75,7 +75,7 @@ def recover(folder: Path) -> None:
 
 def newest(folder: Path) -> Path | None:
     """Return the newest checkpoint with checksums, a file or a folder of shards; None if there is none."""
-    return max(_sealed(folder), key=_batch, default=None)
+    return max(_sealed_checkpoints(folder), key=_batch, default=None)
 
 
 def _sums(checkpoint: Path) -> str:
@@ -85,13 +85,13 @@ def _sums(checkpoint: Path) -> str:
     return "".join(f"{sha256(file)}  {file.name}\n" for file in sorted(checkpoint.iterdir()) if file.is_file())
 
 
-def _delete_others(folder: Path, kept: Path) -> None:
+def _delete_others(folder: Path, newest_path: Path) -> None:
     """Delete all checkpoints but one, each before its checksums."""
-    for sealed in _sealed(folder):
-        if sealed != kept:
+    for sealed in _sealed_checkpoints(folder):
+        if sealed != newest_path:
             _delete(sealed)
     for note in folder.glob("ba*.sha256"):
-        if note != _note(kept):
+        if note != _note(newest_path):
             note.unlink()
 
 
@@ -102,17 +102,17 @@ def _delete(checkpoint: Path) -> None:
         checkpoint.unlink()
 
 
-def _unsealed(folder: Path) -> list[Path]:
+def _unsealed_checkpoints(folder: Path) -> list[Path]:
     """Return checkpoints without checksums. Files with other names are skipped."""
-    found = [*folder.glob(f"ba*{UNSEALED}"), *folder.glob(f"{UNSEALED_SHARDS}ba*")]
-    return sorted((one for one in found if _numbered(one)), key=_batch)
+    paths = [*folder.glob(f"ba*{UNSEALED}"), *folder.glob(f"{UNSEALED_SHARDS}ba*")]
+    return sorted((path for path in paths if _has_number(path)), key=_batch)
 
 
-def _sealed(folder: Path) -> list[Path]:
-    return [one for kind in (WHOLE, SHARDED) for one in folder.glob(f"ba*{kind}") if _numbered(one)]
+def _sealed_checkpoints(folder: Path) -> list[Path]:
+    return [path for kind in (WHOLE, SHARDED) for path in folder.glob(f"ba*{kind}") if _has_number(path)]
 
 
-def _numbered(checkpoint: Path) -> bool:
+def _has_number(checkpoint: Path) -> bool:
     return checkpoint.stem.removeprefix(UNSEALED_SHARDS)[2:].isdecimal()
 
 
@@ -129,7 +129,7 @@ log = logging.getLogger("tokbench.models.pretraining")
 
 def resume_key(options: ModelOptions, phases: Sequence[Phase]) -> Recipe:
     """Return the settings that must be equal to resume a training."""
-    return {"options": _weighty(options.recipe()), "packed": described(phases)}
+    return {"options": _recipe_options(options.recipe()), "packed": describe_phases(phases)}
 
 
 def prepare_run(phases: Sequence[Phase], recipe: Recipe, checkpoints: Path) -> None:
@@ -151,7 +151,7 @@ def is_up_to_date(output: Path, recipe: Recipe) -> bool:
 
 
 def _recipe_in(settings: Mapping[str, Any]) -> Recipe:
-    return {"options": _weighty(settings["options"]), "packed": settings["packing"]}
+    return {"options": _recipe_options(settings["options"]), "packed": settings["packing"]}
 
 
 def note_recipe(checkpoints: Path, recipe: Recipe) -> None:
@@ -161,7 +161,7 @@ def note_recipe(checkpoints: Path, recipe: Recipe) -> None:
         TokbenchError: the folder contains other files than checkpoints.
     """
     note = checkpoints / NOTE
-    known = _noted(note)
+    known = _noted_recipe(note)
     if known is None and checkpoints.exists() and any(checkpoints.iterdir()):
         raise TokbenchError(f"{checkpoints}: contains files that are not checkpoints; give the run an empty folder")
     if known == recipe:
@@ -184,19 +184,21 @@ def discard_run(checkpoints: Path) -> None:
         checkpoints.rmdir()
 
 
-def _weighty(options: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in options.items() if key not in RESUMABLE_CHANGES}
+def _recipe_options(options: dict[str, Any]) -> dict[str, Any]:
+    weighty_options = {key: value for key, value in options.items() if key not in RESUMABLE_CHANGES}
     for name in OPTIONAL:
-        if not kept.get(name):
-            kept.pop(name, None)
+        if not weighty_options.get(name):
+            weighty_options.pop(name, None)
     precision = (options.get("fsdp") or {}).get("mixed_precision", "full")
-    return kept if precision == "full" else kept | {"fsdp": {"mixed_precision": precision}}
+    return weighty_options if precision == "full" else weighty_options | {"fsdp": {"mixed_precision": precision}}
 
 
-def _noted(note: Path) -> Recipe | None:
+def _noted_recipe(note: Path) -> Recipe | None:
     """Return the recorded recipe; None if there is none."""
     try:
         noted = json.loads(note.read_text(encoding="utf-8"))
-        return {**noted, "options": _weighty(noted["options"])} if noted.keys() == {"options", "packed"} else None
+        return (
+            {**noted, "options": _recipe_options(noted["options"])} if noted.keys() == {"options", "packed"} else None
+        )
     except (FileNotFoundError, ValueError, AttributeError):
         return None

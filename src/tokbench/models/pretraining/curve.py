@@ -46,13 +46,13 @@ class Curve(Callback):
         self._began = 0.0
 
     def fit_start(self, state: State, logger: Logger) -> None:
-        done = int(state.timestamp.batch)
-        rows = [row for row in read_curve(self._path) if int(row["batch"]) <= done]
+        batches_done = int(state.timestamp.batch)
+        rows = [row for row in read_curve(self._path) if int(row["batch"]) <= batches_done]
         spent = float(rows[-1]["seconds"]) if rows else 0.0
         self._began = time.monotonic() - spent
         self._losses = [float(row["loss"]) for row in rows]
-        if done:
-            log.info("pretraining resumes after batch %d", done)
+        if batches_done:
+            log.info("pretraining resumes after batch %d", batches_done)
         if dist.get_global_rank() == 0:
             with atomic_file(self._path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")

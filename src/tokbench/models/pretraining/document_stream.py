@@ -28,7 +28,7 @@ class TextTotals:
         self.text_bytes += more.text_bytes
         self.tokens += more.tokens
 
-    def less(self, other: "TextTotals") -> "TextTotals":
+    def minus(self, other: "TextTotals") -> "TextTotals":
         """Return the totals without those of a part of the text."""
         return TextTotals(
             self.documents - other.documents, self.text_bytes - other.text_bytes, self.tokens - other.tokens
@@ -62,9 +62,9 @@ class TextLimit:
         """
         if not split_bytes:
             raise TokbenchError("the pretraining split has no text; give it a larger share of the corpus")
-        asked = budget.bytes_of(split_bytes) if budget else 0
-        passes, rest = divmod(asked, split_bytes) if asked > split_bytes else (int(asked > 0), 0)
-        return cls(asked, passes, rest)
+        budget_bytes = budget.bytes_of(split_bytes) if budget else 0
+        passes, rest = divmod(budget_bytes, split_bytes) if budget_bytes > split_bytes else (int(budget_bytes > 0), 0)
+        return cls(budget_bytes, passes, rest)
 
 
 @dataclass(slots=True)
@@ -98,9 +98,9 @@ class DocumentStream:
         Raises:
             TokbenchError: an id of a document is not a token, or is the end of text.
         """
-        for group in _groups(self._budgeted(pieces)):
-            ids = np.concatenate(list(_with_ends(group, self.end_of_text)))
-            counted = _counted(ids, self.vocabulary)
+        for group in _groups(self._take_budget(pieces)):
+            ids = np.concatenate(list(_add_ends(group, self.end_of_text)))
+            counted = _count_ids(ids, self.vocabulary)
             if counted[self.end_of_text] > sum(piece.ends for piece in group):
                 raise TokbenchError(
                     f"a text of the corpus gives id {self.end_of_text}, the end of text of this tokenizer, within a "
@@ -109,7 +109,7 @@ class DocumentStream:
             self.occurrences += counted
             yield ids
 
-    def _budgeted(self, pieces: Iterable[EncodedDocument]) -> Iterator[EncodedDocument]:
+    def _take_budget(self, pieces: Iterable[EncodedDocument]) -> Iterator[EncodedDocument]:
         totals = self.totals
         rest = self.limit.rest if totals.text_bytes < self.limit.rest else 0
         if self.ended:
@@ -136,14 +136,14 @@ def _groups(pieces: Iterable[EncodedDocument]) -> Iterator[list[EncodedDocument]
         yield group
 
 
-def _counted(ids: NDArray[np.int32], vocabulary: int) -> NDArray[np.int64]:
+def _count_ids(ids: NDArray[np.int32], vocabulary: int) -> NDArray[np.int64]:
     """Return the number of occurrences of each id, int64 [vocabulary + 1]."""
     if len(ids) and not 0 <= (wrong := int(ids.min())) <= (wrong := int(ids.max())) <= vocabulary:
         raise TokbenchError(f"id {wrong} is not a token of this tokenizer; encode the text with it again")
     return np.bincount(ids, minlength=vocabulary + 1)
 
 
-def _with_ends(pieces: Iterable[EncodedDocument], end_of_text: int) -> Iterator[NDArray[np.int32]]:
+def _add_ends(pieces: Iterable[EncodedDocument], end_of_text: int) -> Iterator[NDArray[np.int32]]:
     end = np.array([end_of_text], np.int32)
     for piece in pieces:
         yield piece.ids

@@ -64,7 +64,7 @@ def _mpt(exported: Path) -> MptForCausalLM:
 
 
 def _llama(exported: Path, options: LlamaOptions) -> LlamaForCausalLM:
-    weights = dict(renamed(_read(exported), options))
+    weights = dict(rename_weights(_read(exported), options))
     config = LlamaConfig(
         vocab_size=len(weights["model.embed_tokens.weight"]),
         hidden_size=options.d_model,
@@ -86,7 +86,7 @@ def _llama(exported: Path, options: LlamaOptions) -> LlamaForCausalLM:
     return model
 
 
-def renamed(weights: dict[str, torch.Tensor], options: LlamaOptions) -> Iterator[tuple[str, torch.Tensor]]:
+def rename_weights(weights: dict[str, torch.Tensor], options: LlamaOptions) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield the weights of a Llama built from llm-foundry's MPT parts, under their names in the Llama of
     ``transformers``."""
     shared = options.d_model // options.n_heads * options.kv_heads
@@ -136,7 +136,7 @@ def publish(
     tokenizer: str,
     settings: dict[str, Any],
     started: float,
-    along: Mapping[str, Path],
+    checkpoint_folders: Mapping[str, Path],
 ) -> None:
     """Write the model folder atomically.
 
@@ -154,7 +154,7 @@ def publish(
         tokenizer: digest of the tokenizer, which ``config.json`` names.
         settings: settings of the model for its manifest.
         started: ``time.monotonic()`` at the start of training, as if it had not been interrupted.
-        along: exports of intermediate checkpoints, by their names in ``checkpoints``.
+        checkpoint_folders: exports of intermediate checkpoints, by their names in ``checkpoints``.
 
     Raises:
         TokbenchError: weights are missing or left over, or a tokenizer file has the name of a model file.
@@ -168,13 +168,15 @@ def publish(
         model.config.update(made_from(tokenizer=tokenizer))
         return model
 
+    # Intermediate checkpoints, then the model itself with its curve.
     with atomic_folder(output, "model") as partial:
-        for name, checkpoint in along.items():
+        for name, checkpoint in checkpoint_folders.items():
             read(checkpoint).save_pretrained(partial / CHECKPOINTS / name, safe_serialization=True)
         model = read(exported)
         model.save_pretrained(partial, safe_serialization=True)
         shutil.copyfile(curve, partial / "curve.csv")
         described = dict(settings, parameters=model.num_parameters())
+        # The tokenizer's files, so that both load from one folder.
         for file in sorted(tokenizer_folder.iterdir()):
             if file.name in NOT_CONTENT:
                 continue

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
 
 from tokbench.models.pretraining.attention import choose
-from tokbench.models.pretraining.budget import kept_at
+from tokbench.models.pretraining.budget import checkpoint_batches
 from tokbench.models.pretraining.callbacks import (
     ChecksumCallback,
     CommonRandomInit,
@@ -53,13 +53,13 @@ def reshard(folder: Path, *, sharded: bool) -> None:
         folder: checkpoints, already verified by :func:`tokbench.models.pretraining.checkpoints.recover`.
         sharded: True if shards are needed, False for one file.
     """
-    found = newest(folder)
-    if found is None or (found.suffix == SHARDED) == sharded:
+    checkpoint = newest(folder)
+    if checkpoint is None or (checkpoint.suffix == SHARDED) == sharded:
         return
     if sharded:
-        torch_save_to_dcp(found, folder / f"{UNSEALED_SHARDS}{found.stem}")
+        torch_save_to_dcp(checkpoint, folder / f"{UNSEALED_SHARDS}{checkpoint.stem}")
     else:
-        dcp_to_torch_save(found, folder / f"{found.stem}{UNSEALED}")
+        dcp_to_torch_save(checkpoint, folder / f"{checkpoint.stem}{UNSEALED}")
     write_checksums(folder)
     recover(folder)
 
@@ -94,8 +94,9 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
 
     A Llama is built from parts of its MPT: grouped queries, rotary positions, RMSNorm, a gated feed-forward layer.
     """
-    within = {"attn_uses_sequence_id": True} if options.attention_within_documents else {}
+    attention = {"attn_uses_sequence_id": True} if options.attention_within_documents else {}
     kernel = "torch" if options.attn_impl == "sdpa" else options.attn_impl
+    # Settings of both architectures.
     common = {
         "name": "mpt_causal_lm",
         "d_model": options.d_model,
@@ -107,6 +108,7 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
         "loss_fn": options.loss_fn,
         "use_train_metrics": False,
     }
+    # Llama: RMS norm, grouped-query attention, rotary positions, gated feed-forward layers.
     if isinstance(options, LlamaOptions):
         return common | {
             "norm_type": "rmsnorm",
@@ -118,7 +120,7 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
                 "rope": True,
                 "rope_impl": "hf",
                 "rope_theta": options.rope_theta,
-                **within,
+                **attention,
             },
             "ffn_config": {
                 "ffn_type": "mptglu",
@@ -126,10 +128,11 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
                 "ffn_act_fn": {"name": "silu"},
             },
         }
+    # MPT: ALiBi or learned positions.
     assert isinstance(options, MptOptions)
     return common | {
         "expansion_ratio": options.expansion_ratio,
-        "attn_config": {"alibi": options.alibi, "attn_impl": kernel, "clip_qkv": options.clip_qkv, **within},
+        "attn_config": {"alibi": options.alibi, "attn_impl": kernel, "clip_qkv": options.clip_qkv, **attention},
     }
 
 
@@ -144,9 +147,12 @@ def train_config(
     clipping = {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}}
     vocabulary = phases[0].packing.vocabulary
     last = newest(states(checkpoints))
-    done = last is not None and last.stem == f"ba{sum(batches)}"
-    along = {"save_folder": str(checkpoints), "batches": sorted(set(kept_at(options, sum(batches)).values()))}
-    alike = {"tokenizer": None if tokenizer is None else str(tokenizer), "seed": options.seed}
+    is_trained = last is not None and last.stem == f"ba{sum(batches)}"
+    checkpoint_options = {
+        "save_folder": str(checkpoints),
+        "batches": sorted(set(checkpoint_batches(options, sum(batches)).values())),
+    }
+    init_options = {"tokenizer": None if tokenizer is None else str(tokenizer), "seed": options.seed}
     return {
         "run_name": "pretrain",
         "seed": options.seed,
@@ -185,8 +191,8 @@ def train_config(
         "device_eval_batch_size": 1,
         "eval_interval": 0,
         "callbacks": {
-            **({"tokbench_alike": alike} if options.common_random_numbers else {}),
-            **({"tokbench_along": along} if options.evaluate_at and not done else {}),
+            **({"tokbench_alike": init_options} if options.common_random_numbers else {}),
+            **({"tokbench_along": checkpoint_options} if options.evaluate_at and not is_trained else {}),
             "tokbench_rate": {"options": options.model_dump(mode="json"), "phases": batches},
             "tokbench_curve": {
                 "path": str(checkpoints / "curve.csv"),
@@ -203,7 +209,7 @@ def train_config(
         "save_num_checkpoints_to_keep": -1,
         "load_path": None if last is None else str(last),
         "save_overwrite": True,
-        "only_hf_checkpoint": done,
+        "only_hf_checkpoint": is_trained,
         "progress_bar": False,
         "log_to_console": False,
         "log_config": False,
@@ -213,8 +219,8 @@ def train_config(
 
 def microbatch(options: ModelOptions, processes: int) -> int | str:
     """Return the number of sequences in one pass through the model, at most a process's share of a batch."""
-    most = options.microbatch
-    return most if most == "auto" or processes == 1 else min(most, options.batch // processes)
+    limit = options.microbatch
+    return limit if limit == "auto" or processes == 1 else min(limit, options.batch // processes)
 
 
 def fsdp_config(options: ModelOptions, processes: int, of_a_node: int) -> dict[str, Any] | None:
@@ -236,13 +242,13 @@ def fsdp_config(options: ModelOptions, processes: int, of_a_node: int) -> dict[s
     }
 
 
-def exported(checkpoints: Path, batches: int) -> Path:
+def exported_folder(checkpoints: Path, batches: int) -> Path:
     """Return the folder of llm-foundry's export after a batch, in Hugging Face format."""
     return checkpoints / "huggingface" / f"ba{batches}"
 
 
 @contextmanager
-def joined(timeout: float) -> Iterator[bool]:
+def join_processes(timeout: float) -> Iterator[bool]:
     """Join the other processes of a launch, if any; yield True in the first of them.
 
     A process without a launcher is the first of one. The environment variables that say so are set only within the
@@ -264,7 +270,7 @@ def joined(timeout: float) -> Iterator[bool]:
             os.environ.pop(name, None)
 
 
-def meet() -> None:
+def wait_for_all() -> None:
     """Wait until all processes reach this call."""
     dist.barrier()
 
@@ -279,7 +285,7 @@ def run(options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, 
         logging.getLogger(name).setLevel(logging.ERROR)
     if dist.get_global_rank() == 0:
         reshard(states(checkpoints), sharded=options.fsdp is not None and dist.get_world_size() > 1)
-    meet()
+    wait_for_all()
     choose(options.attn_impl)
     try:
         with warnings.catch_warnings():

@@ -45,7 +45,7 @@ DISCONNECTED = "onnection "
 """Part of the message of a process whose peer has gone: "Connection closed by peer", "connection reset"."""
 
 
-def launched() -> bool:
+def is_launched() -> bool:
     """Return whether this process is one of several that a launcher started."""
     return "RANK" in os.environ
 
@@ -161,8 +161,8 @@ def torchrun(resources: TrainingResources, logs: Path) -> list[str]:
     Raises:
         TokbenchError: the SLURM job has fewer nodes than ``resources`` needs.
     """
-    each = ["--nproc-per-node", str(resources.processes_per_node), "--tee", "3", "--log-dir", str(logs)]
-    torchrun = [sys.executable, "-P", "-m", "torch.distributed.run", *each]
+    process_options = ["--nproc-per-node", str(resources.processes_per_node), "--tee", "3", "--log-dir", str(logs)]
+    torchrun = [sys.executable, "-P", "-m", "torch.distributed.run", *process_options]
     if resources.nodes == 1:
         return [*torchrun, "--standalone"]
     nodes = _nodes()
@@ -190,8 +190,8 @@ def _nodes() -> list[str]:
 
 def _address(node: str) -> str:
     """Return the address by which SLURM reaches a node."""
-    shown = _output("scontrol", "--oneliner", "show", "node", node)
-    fields = dict(field.partition("=")[::2] for field in shown.split())
+    description = _output("scontrol", "--oneliner", "show", "node", node)
+    fields = dict(field.partition("=")[::2] for field in description.split())
     return fields.get("NodeAddr", node)
 
 

@@ -88,21 +88,21 @@ def by_shard(blocks: Iterable[NDArray[np.int32]], size: int, first: int = 0) -> 
         size: ids per shard.
         first: number of preceding ids. Default: 0.
     """
-    held = np.empty(size, "<i4")
+    buffer = np.empty(size, "<i4")
     number, waiting = divmod(first, size)
     start = waiting
     for block in blocks:
         left = block.ravel()
         while len(left):
             more = min(len(left), size - waiting)
-            held[waiting : waiting + more] = left[:more]
+            buffer[waiting : waiting + more] = left[:more]
             waiting += more
             left = left[more:]
             if waiting == size:
-                yield number, held[start:]
+                yield number, buffer[start:]
                 number, waiting, start = number + 1, 0, 0
     if waiting > start:
-        yield number, held[start:waiting]
+        yield number, buffer[start:waiting]
 
 
 def read_mds(folder: Path) -> Iterator[NDArray[np.int32]]:

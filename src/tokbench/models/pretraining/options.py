@@ -160,12 +160,12 @@ class ModelOptions(Options, ABC):
         if list(self.evaluate_at) != sorted(self.evaluate_at):
             raise ValueError("evaluate_at must be ascending")
         if self.batches is not None:
-            kept = [max(1, round(share * self.batches)) for share in self.evaluate_at]
-            for place, batch in enumerate(kept[1:], 1):
-                if batch == kept[place - 1]:
-                    one, other = self.evaluate_at[place - 1 : place + 1]
+            checkpoint_batches = [max(1, round(share * self.batches)) for share in self.evaluate_at]
+            for place, batch in enumerate(checkpoint_batches[1:], 1):
+                if batch == checkpoint_batches[place - 1]:
+                    before, after = self.evaluate_at[place - 1 : place + 1]
                     raise ValueError(
-                        f"evaluate_at: {one} and {other} of {self.batches} batches are one checkpoint; leave one out"
+                        f"evaluate_at: {before} and {after} of {self.batches} batches are one checkpoint; leave one out"
                     )
         if self.batch % self.resources.processes:
             raise ValueError(f"batch must be a multiple of the processes ({self.resources.processes})")

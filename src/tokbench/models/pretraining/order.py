@@ -60,7 +60,7 @@ class _Piece(NamedTuple):
     text: bytes
 
 
-def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[EncodedDocument]:
+def encode_documents(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[EncodedDocument]:
     """Encode documents in their order. A long document is encoded in pieces with the same ids as the full text."""
     first = -1
 
@@ -74,10 +74,10 @@ def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[Encod
     last: EncodedDocument | None = None
     for group in _groups(chain.from_iterable(map(pieces, documents))):
         ids = tokenizer.encode_batch([piece.text for piece in group])
-        for piece, found in zip(group, ids, strict=True):
+        for piece, piece_ids in zip(group, ids, strict=True):
             if last is not None:
                 yield last if piece.begins else last._replace(ends=False)
-            last = EncodedDocument(piece.document, piece.ends, len(piece.text), found)
+            last = EncodedDocument(piece.document, piece.ends, len(piece.text), piece_ids)
     if last is not None:
         yield last
 
@@ -126,10 +126,10 @@ def place_of(document: int, seed: int) -> int:
 
     It is SplitMix64's finaliser (Steele, Lea and Flood 2014) of the document's position, shifted by that of the seed.
     """
-    return _mixed((_mixed((seed + 1) * GAMMA & WORD) + document) & WORD)
+    return _mix((_mix((seed + 1) * GAMMA & WORD) + document) & WORD)
 
 
-def _mixed(value: int) -> int:
+def _mix(value: int) -> int:
     value = (value ^ (value >> 30)) * FACTORS[0] & WORD
     value = (value ^ (value >> 27)) * FACTORS[1] & WORD
     return value ^ (value >> 31)
@@ -149,7 +149,7 @@ class OrderedDocuments(NamedTuple):
     bytes_from: Callable[[int], int] = lambda place: 0
 
 
-def in_order(pieces: Iterable[EncodedDocument], seed: int, folder: Path) -> OrderedDocuments:
+def sort_documents(pieces: Iterable[EncodedDocument], seed: int, folder: Path) -> OrderedDocuments:
     """Sort documents into the order of a seed.
 
     Ids are in a temporary file, four bytes each. Memory contains 40 bytes per piece, and one piece.

@@ -64,7 +64,7 @@ class SliceForm:
             return (self.budget,)
         return self.budget.by_phase(second) if self.budget else (None, None)
 
-    def described(self) -> dict[str, object]:
+    def describe(self) -> dict[str, object]:
         """Return the options as JSON values."""
         return asdict(self) | {"tokenizer": self.tokenizer.digest, "budget": str(self.budget or "")}
 
@@ -92,16 +92,16 @@ class PackedSlice:
         Raises:
             TokbenchError: there is none, or the slice is part of other sequences.
         """
-        described = read_json(folder / SLICE, AGAIN)
+        description = read_json(folder / SLICE, AGAIN)
         try:
-            number, size = int(described["number"]), int(described["split_bytes"])
-            options = described["form"]
-            read, rest = TextTotals(**described["read"]), TextTotals(**described["in_rest"])
+            number, size = int(description["number"]), int(description["split_bytes"])
+            options = description["form"]
+            read, rest = TextTotals(**description["read"]), TextTotals(**description["in_rest"])
         except (KeyError, TypeError, ValueError):
             raise TokbenchError(f"{folder / SLICE}: not a packed slice; {AGAIN}") from None
         require_same(folder, options if isinstance(options, dict) else {}, "tokenizer", form.tokenizer, AGAIN)
-        if options != form.described():
-            raise TokbenchError(f"{folder}: a slice of {options}, where {form.described()} is packed; {AGAIN}")
+        if options != form.describe():
+            raise TokbenchError(f"{folder}: a slice of {options}, where {form.describe()} is packed; {AGAIN}")
         return cls(number, size, read, rest)
 
 
@@ -169,10 +169,10 @@ def write_slice(
             shards.write(folder, shard, ids)
         else:
             np.save(folder / part_name(shard), ids)
-    packed = PackedSlice(number, text.text_bytes, totals.less(before), stream.remainder)
+    packed = PackedSlice(number, text.text_bytes, totals.minus(before), stream.remainder)
     write_occurrences(occurrences, folder / OCCURRENCES, form.tokenizer)
-    described = asdict(packed) | {"form": form.described()}
-    (folder / SLICE).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    description = asdict(packed) | {"form": form.describe()}
+    (folder / SLICE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
     return packed
 
 
@@ -196,7 +196,7 @@ def join(folders: Sequence[Path], form: SliceForm, folder: Path, counts: Path | 
     Raises:
         TokbenchError: a slice is missing, was changed, or is part of other sequences.
     """
-    slices = {each: PackedSlice.of(each, form) for each in folders}
+    slices = {slice_folder: PackedSlice.of(slice_folder, form) for slice_folder in folders}
     missing = set(range(form.slices.number)) - {packed.number for packed in slices.values()}
     if missing:
         raise TokbenchError(f"slice {min(missing)} of {form.slices.number} is in none of the folders; {AGAIN}")
@@ -209,9 +209,9 @@ def _join(
 ) -> tuple[Packing, ...]:
     folders = {packed.number: folder for folder, packed in slices.items()}
     occurrences = np.zeros(form.vocabulary + 1, np.int64)
-    for each in folders.values():
-        reject_altered(each / OCCURRENCES, AGAIN)
-        occurrences += read_occurrences(each / OCCURRENCES, form.vocabulary, form.tokenizer)
+    for slice_folder in folders.values():
+        reject_altered(slice_folder / OCCURRENCES, AGAIN)
+        occurrences += read_occurrences(slice_folder / OCCURRENCES, form.vocabulary, form.tokenizer)
     phases = [{folders[number]: slices[folders[number]] for number in phase} for phase in form.slices.by_phase()]
     if (second := form.slices.second_phase) is None:
         packed = [_join_phase(phases[0], form, form.budget, target)]
@@ -262,8 +262,8 @@ def _join_shards(
     shards = ShardLayout(form.sequence_length)
     total = tokens + len(padding)
     files = defaultdict[str, list[Path]](list)
-    for each in folders:
-        for path in each.iterdir():
+    for slice_folder in folders:
+        for path in slice_folder.iterdir():
             files[path.name].append(path)
     digest = hashlib.blake2b(digest_size=16)
     for number, first in enumerate(range(0, total, shards.ids)):

@@ -36,9 +36,9 @@ from tokbench.models.pretraining.order import (
     EncodedDocument,
     OrderedDocuments,
     Slices,
-    in_order,
     place_of,
     require_text,
+    sort_documents,
 )
 from tokbench.models.pretraining.pack import PackedSlice, SliceForm, write_slice
 
@@ -83,7 +83,7 @@ def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path, 
         tokenizer: digest of the tokenizer.
     """
     ends = slices.ends()
-    found, groups = [TextTotals() for _ in ends], [0 for _ in ends]
+    totals, groups = [TextTotals() for _ in ends], [0 for _ in ends]
     with (
         atomic_file(path) as partial,
         pq.ParquetWriter(
@@ -91,23 +91,26 @@ def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path, 
         ) as writer,
     ):
         writer.add_key_value_metadata(job_metadata())
-        held: list[EncodedDocument] = []
+        pieces_of_group: list[EncodedDocument] = []
         number = size = 0
         for piece in pieces:
             place = place_of(piece.document, slices.seed)
-            if held and (place >= ends[number] or size >= GROUP_IDS):
-                writer.write_batch(_batch(held))
+            # A row group ends with its slice, or when it is large enough.
+            if pieces_of_group and (place >= ends[number] or size >= GROUP_IDS):
+                writer.write_batch(_batch(pieces_of_group))
                 groups[number] += 1
-                held, size = [], 0
+                pieces_of_group, size = [], 0
+            # Pieces come in the order of slices.
             while place >= ends[number]:
                 number += 1
-            found[number].take(piece)
-            held.append(piece)
+            totals[number].take(piece)
+            pieces_of_group.append(piece)
             size += 1 + len(piece.ids)
-        if held:
-            writer.write_batch(_batch(held))
+        if pieces_of_group:
+            writer.write_batch(_batch(pieces_of_group))
             groups[number] += 1
-        described = asdict(slices) | {"read": [astuple(read) for read in found], "row_groups": groups}
+        # Totals of each slice are in the file's metadata.
+        described = asdict(slices) | {"read": [astuple(read) for read in totals], "row_groups": groups}
         writer.add_key_value_metadata({KEY.decode(): json.dumps(described), **metadata_of(tokenizer=tokenizer)})
 
 
@@ -123,16 +126,16 @@ def gather(paths: Sequence[Path], folder: Path) -> SliceContents:
     first = None
     for number, path in enumerate(paths):
         with parquet(path, *TOKENS) as file:
-            found, _ = _contents(file)
+            contents, _ = _contents(file)
         if first is None:
-            first = found
-        elif found.slices != first.slices:
+            first = contents
+        elif contents.slices != first.slices:
             raise TokbenchError(
-                f"{path}: {found.slices}, where {paths[0]} has {first.slices}; encode them with the same options"
+                f"{path}: {contents.slices}, where {paths[0]} has {first.slices}; encode them with the same options"
             )
         else:
-            require_same(path, found.makers, "tokenizer", Maker(first.makers.get("tokenizer", ""), paths[0]), ENCODE)
-            for read, more in zip(first.read, found.read, strict=True):
+            require_same(path, contents.makers, "tokenizer", Maker(first.makers.get("tokenizer", ""), paths[0]), ENCODE)
+            for read, more in zip(first.read, contents.read, strict=True):
                 read.add(more)
         link_or_copy(path, folder / f"{number:04}.parquet")
     if first is None:
@@ -150,7 +153,7 @@ def read_contents(folder: Path) -> SliceContents:
     """
     remedy = "make it with 'tokbench gather_tokens'"
     try:
-        return _described(read_json(folder / SLICES, remedy))
+        return _description(read_json(folder / SLICES, remedy))
     except (KeyError, TypeError, ValueError):
         raise TokbenchError(f"{folder / SLICES}: does not contain the totals of its slices; {remedy}") from None
 
@@ -189,23 +192,23 @@ def pack_slice(tokens: Path, number: int, form: SliceForm, folder: Path) -> Pack
     if number >= form.slices.number:
         raise TokbenchError(f"slice {number}: {tokens} has {form.slices.number}, counted from 0")
     phases = form.slices.by_phase()
-    sizes = [sum(contents.read[each].text_bytes for each in slices) for slices in phases]
+    sizes = [sum(contents.read[slice_number].text_bytes for slice_number in slices) for slices in phases]
     if form.slices.second_phase is not None:
         require_text(sizes[0], sizes[1], form.slices)
     phase = next(phase for phase, slices in enumerate(phases) if number in slices)
     before = TextTotals()
-    for each in range(phases[phase].start, number):
-        before.add(contents.read[each])
+    for slice_number in range(phases[phase].start, number):
+        before.add(contents.read[slice_number])
     limit = TextLimit.of(form.budgets()[phase], sizes[phase])
     with atomic_folder(folder, "slice") as partial:
         pieces: Iterable[EncodedDocument] = ()
         if not 0 < limit.text_bytes <= before.text_bytes:
             read = read_slice(tokens, number, form.tokenizer)
-            pieces = _each_once(in_order(read, form.slices.seed, folder.parent).pieces, tokens)
+            pieces = _reject_duplicates(sort_documents(read, form.slices.seed, folder.parent).pieces, tokens)
         return write_slice(OrderedDocuments(sizes[phase], pieces), number, limit, before, form, partial)
 
 
-def _each_once(pieces: Iterable[EncodedDocument], tokens: Path) -> Iterator[EncodedDocument]:
+def _reject_duplicates(pieces: Iterable[EncodedDocument], tokens: Path) -> Iterator[EncodedDocument]:
     """Yield the pieces of documents in order.
 
     Raises:
@@ -214,8 +217,8 @@ def _each_once(pieces: Iterable[EncodedDocument], tokens: Path) -> Iterator[Enco
     last: EncodedDocument | None = None
     for piece in pieces:
         if last is not None and last.ends and last.document == piece.document:
-            again = "gather the tokens of each shard of one corpus once"
-            raise TokbenchError(f"{tokens}: document {piece.document} is in two shards; {again}")
+            advice = "gather the tokens of each shard of one corpus once"
+            raise TokbenchError(f"{tokens}: document {piece.document} is in two shards; {advice}")
         last = piece
         yield piece
 
@@ -229,13 +232,13 @@ def _contents(file: pq.ParquetFile) -> tuple[SliceContents, list[range]]:
     bounds = list(accumulate(described.pop("row_groups"), initial=0))
     if bounds[-1] != file.num_row_groups or bounds != sorted(bounds):
         raise ValueError("its row groups differ from its metadata")
-    contents = _described(described)
+    contents = _description(described)
     if len(bounds) != len(contents.read) + 1:
         raise ValueError("its slices differ from its metadata")
     return contents, [range(*edges) for edges in pairwise(bounds)]
 
 
-def _described(described: dict[str, Any]) -> SliceContents:
+def _description(described: dict[str, Any]) -> SliceContents:
     slices = Slices(described["seed"], described["number"], described["second_phase"])
     read = [TextTotals(*map(int, numbers)) for numbers in described["read"]]
     if len(read) != len(slices.ends()):

@@ -68,9 +68,9 @@ def read_phases(options: ModelOptions, packed: Path) -> tuple[Phase, ...]:
         if not (packed / PACKING).exists() and (packed / PHASES).exists():
             raise TokbenchError(f"{packed}: packed for two phases, and the model has one; {AGAIN}")
         folders = [packed]
-    elif (found := read_json(packed / PHASES, AGAIN).get("second_phase")) != options.second_phase:
+    elif (share := read_json(packed / PHASES, AGAIN).get("second_phase")) != options.second_phase:
         raise TokbenchError(
-            f"{packed}: packed for a second phase of {found}, and the model has one of {options.second_phase}; {AGAIN}"
+            f"{packed}: packed for a second phase of {share}, and the model has one of {options.second_phase}; {AGAIN}"
         )
     packings = [Packing.read(folder) for folder in folders]
     for folder, packing in zip(folders, packings, strict=True):
@@ -98,24 +98,24 @@ def require_tokenizer(options: ModelOptions, packed: Path, folder: Path) -> None
         require_same(phase.folder, makers, "tokenizer", maker, "name the tokenizer that packed them, or pack again")
 
 
-def described(phases: Sequence[Phase]) -> dict[str, Any]:
+def describe_phases(phases: Sequence[Phase]) -> dict[str, Any]:
     """Return the descriptions of a training's sequences for records; for two phases, by name."""
     packings = [asdict(phase.packing) for phase in phases]
     return packings[0] if len(packings) == 1 else dict(zip(FOLDERS, packings, strict=True))
 
 
-def read_in_all(phases: Sequence[Phase], lengths: NDArray[np.int64] | None) -> dict[str, Any]:
+def total_text(phases: Sequence[Phase], lengths: NDArray[np.int64] | None) -> dict[str, Any]:
     """Return the amount of text that a training reads for records: in total and, with two phases, in each."""
-    each = [phase.read(lengths) for phase in phases]
-    if len(each) == 1:
-        return asdict(each[0])
-    known = all(one.text_bytes is not None for one in each)
+    texts_read = [phase.read(lengths) for phase in phases]
+    if len(texts_read) == 1:
+        return asdict(texts_read[0])
+    known = all(text.text_bytes is not None for text in texts_read)
     total = TextRead(
-        documents=sum(one.documents for one in each),
-        text_bytes=sum(one.text_bytes or 0 for one in each) if known else None,
-        tokens=sum(one.tokens for one in each),
-        sequences=sum(one.sequences for one in each),
-        batches=sum(one.batches for one in each),
-        flops=sum(one.flops for one in each),
+        documents=sum(text.documents for text in texts_read),
+        text_bytes=sum(text.text_bytes or 0 for text in texts_read) if known else None,
+        tokens=sum(text.tokens for text in texts_read),
+        sequences=sum(text.sequences for text in texts_read),
+        batches=sum(text.batches for text in texts_read),
+        flops=sum(text.flops for text in texts_read),
     )
-    return asdict(total) | {name: asdict(one) for name, one in zip(FOLDERS, each, strict=True)}
+    return asdict(total) | {name: asdict(text) for name, text in zip(FOLDERS, texts_read, strict=True)}

@@ -102,9 +102,9 @@ class Phases(IterableDataset):
         """Resume from a position."""
         left = state["batch"]
         for phase in self._phases:
-            done = min(left, phase.batches)
-            phase.load_state_dict({"batch": done})
-            left -= done
+            batches_done = min(left, phase.batches)
+            phase.load_state_dict({"batch": batches_done})
+            left -= batches_done
 
 
 def packed_loader(
@@ -125,9 +125,9 @@ def packed_loader(
         boundary: id that begins a document, for attention within documents. Default: None, there is no boundary.
     """
     del tokenizer
-    shown = Phases([PackedSequences(Path(each["folder"]), batch=batch, **_counts(each)) for each in phases])
+    sequences = Phases([PackedSequences(Path(phase["folder"]), batch=batch, **_counts(phase)) for phase in phases])
     loader = DataLoader(
-        shown, batch_size=device_batch_size, collate_fn=partial(_collate, boundary=boundary), num_workers=0
+        sequences, batch_size=device_batch_size, collate_fn=partial(_collate, boundary=boundary), num_workers=0
     )
     return DataSpec(loader, get_num_tokens_in_batch=_tokens)
 

@@ -17,8 +17,8 @@ from tokbench.models.pretraining.budget import flops_per_token
 from tokbench.models.pretraining.checkpoints import discard_run, is_up_to_date, prepare_run, resume_key
 from tokbench.models.pretraining.launch import LAUNCHED
 from tokbench.models.pretraining.options import ModelOptions
-from tokbench.models.pretraining.phases import described, read_in_all, read_phases
-from tokbench.models.sampler import GAUGES, metered, peak_of, training_cost
+from tokbench.models.pretraining.phases import describe_phases, read_phases, total_text
+from tokbench.models.sampler import GAUGES, peak_of, sample_resources, training_cost
 from tokbench.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -58,9 +58,10 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
 
         from tokbench.models.pretraining import foundry
         from tokbench.models.pretraining.export import publish
-    from tokbench.models.pretraining.budget import kept_at
+    from tokbench.models.pretraining.budget import checkpoint_batches
     from tokbench.models.pretraining.curve import read_curve
 
+    # Check options against the packed text and this machine.
     phases = read_phases(options, packed)
     packing, batches = phases[0].packing, sum(phase.course.batches for phase in phases)
     if options.device == "cuda" and not torch.cuda.is_available():
@@ -72,9 +73,10 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     if processes == 1 and sent != "full":
         raise TokbenchError(f"fsdp: mixed_precision: {sent} needs several processes; use them, or set full")
     tokenizer = tokenizer_folder if (tokenizer_folder / "tokens.vocab").is_file() else None
+    # One process prepares the run; the others wait.
     unprepared = LAUNCHED not in os.environ
     with (
-        foundry.joined(TIMEOUT) as first,
+        foundry.join_processes(TIMEOUT) as first,
         exclusive(checkpoints) if first and unprepared else nullcontext(False) as waited,
     ):
         recipe = resume_key(options, phases)
@@ -83,40 +85,45 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             return
         if first and unprepared:
             prepare_run(phases, recipe, checkpoints)
-        foundry.meet()
+        # Train.
+        foundry.wait_for_all()
         threads = torch.get_num_threads()
         torch.set_num_threads(options.cpu_threads)
         try:
             rank = os.environ.get("RANK", "0")
-            with failures_reported(checkpoints, checkpoints), metered(checkpoints / GAUGES / f"{rank}.csv"):
+            with failures_reported(checkpoints, checkpoints), sample_resources(checkpoints / GAUGES / f"{rank}.csv"):
                 foundry.run(options, phases, tokenizer, checkpoints)
         finally:
             torch.set_num_threads(threads)
-        foundry.meet()
+        foundry.wait_for_all()
+        # The first process writes the model.
         if not first:
             return
         curve = checkpoints / "curve.csv"
         rows = read_curve(curve)
-        last, along = rows[-1], kept_at(options, batches)
+        last, batch_by_share = rows[-1], checkpoint_batches(options, batches)
         device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
         flops = flops_per_token(options, packing.vocabulary)
         peak = peak_of(device) if options.precision == "bf16" else None
         marks = [(int(row["tokens"]), float(row["seconds"])) for row in rows]
+        # Settings and costs, for the manifest.
         settings = {
             "options": options.model_dump(mode="json"),
-            "read": read_in_all(phases, _lengths(tokenizer)),
+            "read": total_text(phases, _lengths(tokenizer)),
             "checkpoints": {
-                share: {"batch": batch, "tokens": int(rows[batch - 1]["tokens"])} for share, batch in along.items()
+                share: {"batch": batch, "tokens": int(rows[batch - 1]["tokens"])}
+                for share, batch in batch_by_share.items()
             },
             "final_loss": float(last["loss"]),
             "vocabulary_rows": options.vocabulary_rows(packing.vocabulary),
-            "packing": described(phases),
+            "packing": describe_phases(phases),
             "device": device,
             "devices": processes,
             "effort": training_cost(checkpoints / GAUGES, marks, flops, peak, processes),
         }
+        # Export, then delete the checkpoints.
         publish(
-            foundry.exported(checkpoints, batches),
+            foundry.exported_folder(checkpoints, batches),
             options,
             tokenizer_folder,
             curve,
@@ -126,7 +133,9 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             tokenizer=packing.tokenizer,
             settings=settings,
             started=time.monotonic() - float(last["seconds"]),
-            along={share: foundry.exported(checkpoints, batch) for share, batch in along.items()},
+            checkpoint_folders={
+                share: foundry.exported_folder(checkpoints, batch) for share, batch in batch_by_share.items()
+            },
         )
         discard_run(checkpoints)
 

@@ -51,10 +51,10 @@ def tokenizers_of(model: Path) -> dict[str, Tokenizer]:
     Raises:
         TokbenchError: a folder is not that of the tokenizer that the model was trained with.
     """
-    own = {side: Tokenizer.load(model / side) for side in SIDES}
-    for role, (side, tokenizer) in zip(ROLES, own.items(), strict=True):
+    tokenizers = {side: Tokenizer.load(model / side) for side in SIDES}
+    for role, (side, tokenizer) in zip(ROLES, tokenizers.items(), strict=True):
         require_model(model, role, Maker(tokenizer.digest, model / side), AGAIN)
-    return own
+    return tokenizers
 
 
 def makers_of(model: Path) -> dict[str, str]:
@@ -86,14 +86,14 @@ def sides_of(model: Path) -> list[EmbeddingSide]:
     config = read_json(model / "config.json", AGAIN)
     if "share_encoder_decoder_embeddings" not in config:
         raise TokbenchError(f"{model}: not a translation model; {AGAIN}")
-    own = tokenizers_of(model)
+    tokenizers = tokenizers_of(model)
     met = {
-        name: read_occurrences(model / counts_of(name), one.id_limit, Maker(one.digest, model / name))
-        for name, one in own.items()
+        name: read_occurrences(model / counts_of(name), tokenizer.id_limit, Maker(tokenizer.digest, model / name))
+        for name, tokenizer in tokenizers.items()
     }
     if config["share_encoder_decoder_embeddings"]:
-        return [EmbeddingSide(BOTH, own["source"], TENSORS[BOTH], SPECIAL, met["source"] + met["target"])]
+        return [EmbeddingSide(BOTH, tokenizers["source"], TENSORS[BOTH], SPECIAL, met["source"] + met["target"])]
     return [
-        EmbeddingSide(side, own[name], TENSORS[side], SPECIAL, met[name])
+        EmbeddingSide(side, tokenizers[name], TENSORS[side], SPECIAL, met[name])
         for side, name in ((ENCODER, "source"), (DECODER, "target"))
     ]

@@ -25,17 +25,21 @@ from tokbench.tokenizer import Tokenizer
 Ids = list[NDArray[np.int32]]
 
 
-def encoded(tokenizer: Tokenizer, sentences: Sequence[str], most: int) -> Ids:
+def encode_sentences(tokenizer: Tokenizer, sentences: Sequence[str], max_ids: int) -> Ids:
     """Encode each sentence as int32 [tokens + 1], including its end. Longer ones are cut to ``most`` ids."""
     end = np.array([END], np.int32)
-    return [np.concatenate([ids[: most - 1] + SPECIAL, end]) for ids in tokenizer.encode_batch(sentences)]
+    return [np.concatenate([ids[: max_ids - 1] + SPECIAL, end]) for ids in tokenizer.encode_batch(sentences)]
 
 
-def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+def decode_sentence(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """Decode ids up to the end of the sentence. Bytes that are not UTF-8 become replacement characters."""
-    own = list(ids)
-    own = own[: own.index(END)] if END in own else own
-    return tokenizer.decode([one - SPECIAL for one in own if one >= SPECIAL]).decode("utf-8", "replace").strip()
+    sentence_ids = list(ids)
+    sentence_ids = sentence_ids[: sentence_ids.index(END)] if END in sentence_ids else sentence_ids
+    return (
+        tokenizer.decode([number - SPECIAL for number in sentence_ids if number >= SPECIAL])
+        .decode("utf-8", "replace")
+        .strip()
+    )
 
 
 def batches(
@@ -58,16 +62,16 @@ def batches(
     widths = np.maximum(source, target)[order]
     cuts = [0]
     width = 0
-    for place, own in enumerate(widths.tolist()):
-        width = max(width, own)
+    for place, pair_width in enumerate(widths.tolist()):
+        width = max(width, pair_width)
         if width * (place + 1 - cuts[-1]) > tokens:
             cuts.append(place)
-            width = own
-    found = np.split(order, cuts[1:])
-    return [found[place] for place in rng.permutation(len(found))]
+            width = pair_width
+    epoch_batches = np.split(order, cuts[1:])
+    return [epoch_batches[place] for place in rng.permutation(len(epoch_batches))]
 
 
-def padded(sentences: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
+def pad(sentences: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
     """Pad several sentences to int64 [sentences, longest]."""
     rows = np.full((len(sentences), max(map(len, sentences))), PADDING, np.int64)
     for row, ids in zip(rows, sentences, strict=True):
@@ -87,6 +91,7 @@ def build(options: TranslationOptions, source: int, target: int, *, joint: bool)
         joint: True if both sides share one tokenizer.
     """
     rows = max(source, target) + SPECIAL
+    # Transformer of Vaswani et al. (2017), with sinusoidal positions as in Marian.
     config = MarianConfig(
         vocab_size=rows,
         decoder_vocab_size=rows,
@@ -110,6 +115,7 @@ def build(options: TranslationOptions, source: int, target: int, *, joint: bool)
         decoder_start_token_id=PADDING,
         forced_eos_token_id=None,
     )
+    # Draw the weights from the seed only.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options.seed)
         model = MarianMTModel(config)
@@ -134,15 +140,15 @@ def load(folder: Path) -> MarianMTModel:
         ) from error
 
 
-def pick_device(wanted: str) -> torch.device:
+def pick_device(requested: str) -> torch.device:
     """Return the device to compute on.
 
     Raises:
         TokbenchError: a GPU is requested and there is none.
     """
-    if wanted == "cuda" and not torch.cuda.is_available():
+    if requested == "cuda" and not torch.cuda.is_available():
         raise TokbenchError("device: 'cuda' is not available here; use 'auto' or 'cpu'")
-    return torch.device("cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu")
+    return torch.device("cuda" if requested != "cpu" and torch.cuda.is_available() else "cpu")
 
 
 @contextmanager
@@ -207,7 +213,7 @@ def update(
 def _loss(
     model: Any, sides: list[Ids], smoothing: float, precision: str, device: torch.device
 ) -> tuple[torch.Tensor, int]:
-    source, target = (torch.from_numpy(padded(side)).to(device) for side in sides)
+    source, target = (torch.from_numpy(pad(side)).to(device) for side in sides)
     begin = torch.full((len(target), 1), PADDING, device=device)
     with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
         logits = model(

@@ -115,5 +115,5 @@ def translation_training_flops(
     matrix, forward = width * width, 2 * width * inner
     of_source = options.encoder_layers * (4 * matrix + forward) + options.decoder_layers * 2 * matrix
     of_target = options.decoder_layers * (6 * matrix + forward) + (vocabulary + SPECIAL) * width
-    within = options.encoder_layers * source @ source + options.decoder_layers * target @ (source + target)
-    return 6.0 * (int(source.sum()) * of_source + int(target.sum()) * of_target) + 12.0 * width * int(within)
+    attention = options.encoder_layers * source @ source + options.decoder_layers * target @ (source + target)
+    return 6.0 * (int(source.sum()) * of_source + int(target.sum()) * of_target) + 12.0 * width * int(attention)

@@ -14,7 +14,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.identity import Makers, TextDigest, made_from, makers_of_metadata
 from tokbench.io.json import write_result
 from tokbench.io.parquet import parquet, require, strings, whole
-from tokbench.statistics.comparisons.translations import CHRF_ORDER, Score, bleu, chrf, mean, resampled
+from tokbench.statistics.comparisons.translations import CHRF_ORDER, Score, bleu, chrf, mean, resample_scores
 
 NEAR = 1e-6
 """Largest difference between a score from counts and sacrebleu's own."""
@@ -22,7 +22,7 @@ Statistics = Callable[[str, str], list[int]]
 """Function that counts the statistics of a score, for a translation and its reference."""
 
 
-class Translated(NamedTuple):
+class TranslatedSplit(NamedTuple):
     """A translated split, sentence by sentence, and the digests of the model and its tokenizers."""
 
     pairs: list[int]
@@ -53,37 +53,44 @@ def score(
     Raises:
         TokbenchError: the file contains no translations, or COMET is requested but not installed or unreadable.
     """
-    found = _read(translations)
-    if not found.pairs:
+    translated = _read(translations)
+    if not translated.pairs:
         raise TokbenchError(f"{translations}: no sentences; translate a split that has some")
-    sentences: dict[str, list[Any]] = {"pair": list(found.pairs), "translation": list(found.translation)}
+    sentences: dict[str, list[Any]] = {"pair": list(translated.pairs), "translation": list(translated.translation)}
     scores = []
+    # BLEU and chrF, from counts of each sentence that add up to those of the corpus.
     for name, metric, combine, statistics in metrics(tokenizer):
-        corpus = metric.corpus_score(found.translation, [found.reference])
-        pairs = zip(found.translation, found.reference, strict=True)
-        own = np.array([statistics(translation, reference) for translation, reference in pairs], np.int64)
-        value = float(combine(own.sum(0)))
+        corpus = metric.corpus_score(translated.translation, [translated.reference])
+        pairs = zip(translated.translation, translated.reference, strict=True)
+        sentence_counts = np.array([statistics(translation, reference) for translation, reference in pairs], np.int64)
+        value = float(combine(sentence_counts.sum(0)))
         if abs(value - corpus.score) > NEAR:
             raise TokbenchError(f"{name}: {value} from sentences, {corpus.score} by sacrebleu; install sacrebleu 2.6")
-        scores.append(_scored(name, value, resampled(own, combine), str(metric.get_signature())))
+        scores.append(_score_row(name, value, resample_scores(sentence_counts, combine), str(metric.get_signature())))
         single = combine if name == "chrF" else None
-        sentences[name] = [float(one) for one in single(own)] if single else _sentence_bleu(found, tokenizer)
-        sentences[f"{name} statistics"] = own.tolist()
+        sentences[name] = (
+            [float(of_sentence) for of_sentence in single(sentence_counts)]
+            if single
+            else _sentence_bleu(translated, tokenizer)
+        )
+        sentences[f"{name} statistics"] = sentence_counts.tolist()
+    # COMET, a mean over sentences.
     if comet is not None:
-        each = _comet(comet, found)
-        with_count = np.stack([each, np.ones(len(each))], 1)
-        scores.append(_scored("COMET", float(each.mean()), resampled(with_count, mean), comet.name))
-        sentences["COMET"] = each.tolist()
+        comet_scores = _comet(comet, translated)
+        with_count = np.stack([comet_scores, np.ones(len(comet_scores))], 1)
+        scores.append(_score_row("COMET", float(comet_scores.mean()), resample_scores(with_count, mean), comet.name))
+        sentences["COMET"] = comet_scores.tolist()
+    # Name the text that was translated.
     text = TextDigest()
-    for sentence in (*found.source, *found.reference):
+    for sentence in (*translated.source, *translated.reference):
         text.add(sentence.encode())
-    makers = made_from(**found.makers, text=text.hexdigest())
-    record = {**names, **makers, "n": len(found.pairs), "scores": scores, "sentences": sentences}
+    makers = made_from(**translated.makers, text=text.hexdigest())
+    record = {**names, **makers, "n": len(translated.pairs), "scores": scores, "sentences": sentences}
     write_result(output, record)
-    return {one["metric"]: one["value"] for one in scores}
+    return {row["metric"]: row["value"] for row in scores}
 
 
-def _scored(metric: str, value: float, samples: NDArray[np.float64], signature: str) -> dict[str, Any]:
+def _score_row(metric: str, value: float, samples: NDArray[np.float64], signature: str) -> dict[str, Any]:
     low, high = np.quantile(samples, [0.025, 0.975]).tolist()
     return {"metric": metric, "value": value, "low": low, "high": high, "signature": signature}
 
@@ -110,21 +117,21 @@ def _chrf_counts(translation: str, reference: str) -> list[int]:
     from sacrebleu.metrics.helpers import extract_all_char_ngrams
 
     counts = []
-    both = (extract_all_char_ngrams(text, CHRF_ORDER) for text in (translation, reference))
-    for ours, theirs in zip(*both, strict=True):
+    ngrams = (extract_all_char_ngrams(text, CHRF_ORDER) for text in (translation, reference))
+    for ours, theirs in zip(*ngrams, strict=True):
         counts += [ours.total() if theirs else 0, theirs.total(), (ours & theirs).total()]
     return counts
 
 
-def _sentence_bleu(found: Translated, tokenizer: str) -> list[float]:
+def _sentence_bleu(translated: TranslatedSplit, tokenizer: str) -> list[float]:
     from sacrebleu.metrics.bleu import BLEU
 
     metric = BLEU(tokenize=tokenizer, effective_order=True)
-    pairs = zip(found.translation, found.reference, strict=True)
+    pairs = zip(translated.translation, translated.reference, strict=True)
     return [float(metric.sentence_score(translation, [reference]).score) for translation, reference in pairs]
 
 
-def _comet(checkpoint: Path, found: Translated) -> NDArray[np.float64]:
+def _comet(checkpoint: Path, translated: TranslatedSplit) -> NDArray[np.float64]:
     """Return COMET of each sentence, without network access."""
     if find_spec("comet") is None:
         raise TokbenchError("comet: not installed here: unbabel-comet; install it, or leave comet out")
@@ -135,14 +142,16 @@ def _comet(checkpoint: Path, found: Translated) -> NDArray[np.float64]:
         model = import_module("comet").load_from_checkpoint(str(checkpoint))
         rows = [
             {"src": source, "mt": translation, "ref": reference}
-            for source, translation, reference in zip(found.source, found.translation, found.reference, strict=True)
+            for source, translation, reference in zip(
+                translated.source, translated.translation, translated.reference, strict=True
+            )
         ]
         return np.array(model.predict(rows, batch_size=8, gpus=0, progress_bar=False).scores, np.float64)
     except Exception as error:
         raise TokbenchError(f"{checkpoint}: COMET cannot be computed ({str(error).partition(chr(10))[0]})") from error
 
 
-def _read(path: Path) -> Translated:
+def _read(path: Path) -> TranslatedSplit:
     with parquet(path, "translations", "translate the split again") as file:
         require(file.schema_arrow, pair="whole numbers", source="text", reference="text", translation="text")
         table = whole(file)
@@ -150,4 +159,4 @@ def _read(path: Path) -> Translated:
             [cell or "" for cell in strings(table.column(name))] for name in ("source", "reference", "translation")
         )
         makers = makers_of_metadata(table.schema.metadata)
-        return Translated(table.column("pair").to_pylist(), source, reference, translation, makers)
+        return TranslatedSplit(table.column("pair").to_pylist(), source, reference, translation, makers)

@@ -26,10 +26,18 @@ from tokbench.io.identity import Maker, made_from
 from tokbench.io.locks import exclusive
 from tokbench.io.provenance import write_manifest
 from tokbench.io.text_files import first_line
-from tokbench.models.sampler import GAUGES, ThroughputLog, metered, peak_of, remove_samples, training_cost
+from tokbench.models.sampler import GAUGES, ThroughputLog, peak_of, remove_samples, sample_resources, training_cost
 from tokbench.models.training import is_made, matching_checkpoints, write_occurrences
 from tokbench.models.translation.embeddings import ROLES, counts_of, occurrences
-from tokbench.models.translation.model import Sides, build, dev_loss, encoded, fixed_threads, pick_device, update
+from tokbench.models.translation.model import (
+    Sides,
+    build,
+    dev_loss,
+    encode_sentences,
+    fixed_threads,
+    pick_device,
+    update,
+)
 from tokbench.models.translation.options import OF_SEARCH, TranslationOptions, translation_training_flops
 from tokbench.tokenizer import Tokenizer
 
@@ -87,10 +95,10 @@ class Progress:
         self.curve.append((self.step, epoch, self.tokens, mean, rate, *(dev or (None, None))))
         self.sums = [0.0, 0]
 
-    def keep_best(self, model: torch.nn.Module, wanted: bool) -> None:
+    def keep_best(self, model: torch.nn.Module, by_loss: bool) -> None:
         """Keep the weights if the last row's loss on the development split is the lowest so far."""
         _, epoch, _, _, _, loss, _ = self.curve[-1]
-        if not wanted:
+        if not by_loss:
             self.kept_epoch = epoch
         elif loss is not None and loss < self.best:
             self.best, self.kept_epoch = loss, epoch
@@ -104,31 +112,35 @@ class Progress:
     def describe(self) -> str:
         """Return the last row as text for the log."""
         step, _, _, loss, rate, dev, _ = self.curve[-1]
-        shown = "" if dev is None else f", {dev:.4f} on the development split"
-        return f"step {step}, loss {loss:.4f} nats a token{shown}, rate {rate:.2e}"
+        dev_loss_text = "" if dev is None else f", {dev:.4f} on the development split"
+        return f"step {step}, loss {loss:.4f} nats a token{dev_loss_text}, rate {rate:.2e}"
 
 
 def save(
-    checkpoints: Path, recipe: dict[str, Any], model: torch.nn.Module, optimizer: torch.optim.Optimizer, done: Progress
+    checkpoints: Path,
+    recipe: dict[str, Any],
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
 ) -> None:
     """Write a checkpoint atomically, then delete older ones."""
     older = list(checkpoints.glob("step-*"))
-    with atomic_folder(checkpoints / f"step-{done.step:09d}", "checkpoint") as partial:
+    with atomic_folder(checkpoints / f"step-{progress.step:09d}", "checkpoint") as partial:
         safetensors.torch.save_model(model, str(partial / "model.safetensors"))
-        if done.weights is not None:
-            own = {name: tensor.clone() for name, tensor in done.weights.items()}
-            safetensors.torch.save_file(own, str(partial / "best.safetensors"))
+        if progress.weights is not None:
+            weights = {name: tensor.clone() for name, tensor in progress.weights.items()}
+            safetensors.torch.save_file(weights, str(partial / "best.safetensors"))
         torch.save(optimizer.state_dict(), partial / "optimizer.pt")
         state = {
             "recipe": recipe,
-            "step": done.step,
-            "tokens": done.tokens,
-            "curve": done.curve,
-            "sums": done.sums,
-            "kept_epoch": done.kept_epoch,
-            "best": done.best if math.isfinite(done.best) else None,
-            "seconds": done.seconds,
-            "pace": done.pace.state,
+            "step": progress.step,
+            "tokens": progress.tokens,
+            "curve": progress.curve,
+            "sums": progress.sums,
+            "kept_epoch": progress.kept_epoch,
+            "best": progress.best if math.isfinite(progress.best) else None,
+            "seconds": progress.seconds,
+            "pace": progress.pace.state,
         }
         (partial / "state.json").write_text(json.dumps(state), encoding="utf-8")
     for folder in older:
@@ -145,13 +157,19 @@ def resume(
     """
     remedy = f"delete {checkpoints} to start over"
     for folder, state in matching_checkpoints(checkpoints, recipe, remedy, log):
-        kept = folder / "best.safetensors"
-        for path in (folder / "model.safetensors", folder / "optimizer.pt", *([kept] if kept.is_file() else [])):
+        # Reject files that changed since they were written.
+        best_weights = folder / "best.safetensors"
+        for path in (
+            folder / "model.safetensors",
+            folder / "optimizer.pt",
+            *([best_weights] if best_weights.is_file() else []),
+        ):
             reject_altered(path, remedy)
+        # Restore model, optimizer and progress.
         try:
             safetensors.torch.load_model(model, str(folder / "model.safetensors"))
             optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
-            done = Progress(
+            progress = Progress(
                 ThroughputLog(steps),
                 step=int(state["step"]),
                 tokens=int(state["tokens"]),
@@ -159,14 +177,15 @@ def resume(
                 sums=list(state["sums"]),
                 kept_epoch=int(state["kept_epoch"]),
                 best=math.inf if state["best"] is None else float(state["best"]),
-                weights=safetensors.torch.load_file(kept) if kept.is_file() else None,
+                weights=safetensors.torch.load_file(best_weights) if best_weights.is_file() else None,
                 seconds=float(state["seconds"]),
             )
-            done.pace.resume(state.get("pace"))
+            progress.pace.resume(state.get("pace"))
         except Exception as error:
             raise TokbenchError(f"{folder}: a damaged checkpoint ({first_line(error)}); {remedy}") from None
-        log.info("translation resumes after step %d", done.step)
-        return done
+        log.info("translation resumes after step %d", progress.step)
+        return progress
+    # No checkpoint of this recipe: start over.
     remove_samples(checkpoints)
     return Progress(ThroughputLog(steps))
 
@@ -235,23 +254,23 @@ def _train(
 ) -> None:
     began = time.monotonic()
     device = pick_device(options.device)
-    own = tuple(Tokenizer.load(folder) for folder in folders)
+    tokenizers = tuple(Tokenizer.load(folder) for folder in folders)
     joint = folders[0].resolve() == folders[1].resolve()
-    pairs = _sides(read_sentences(corpus / "train.parquet", *direction), own, options)
+    pairs = _sides(read_sentences(corpus / "train.parquet", *direction), tokenizers, options)
     dev = None
     if (corpus / "dev.parquet").is_file():
-        dev = _sides(read_sentences(corpus / "dev.parquet", *direction), own, options)
+        dev = _sides(read_sentences(corpus / "dev.parquet", *direction), tokenizers, options)
     recipe: dict[str, Any] = {
         "options": options.model_dump(mode="json", exclude=OF_NO_WEIGHT),
         "direction": list(direction),
         "joint": joint,
         "pairs": _digest(pairs, dev),
-        "tokenizers": [tokenizer.digest for tokenizer in own],
+        "tokenizers": [tokenizer.digest for tokenizer in tokenizers],
     }
     if waited and is_made(output, recipe, _recipe_in):
         log.info("%s: already made by the process that held the lock", output)
         return
-    model = build(options, own[0].id_limit, own[1].id_limit, joint=joint)
+    model = build(options, tokenizers[0].id_limit, tokenizers[1].id_limit, joint=joint)
     model.to(device)  # type: ignore[arg-type]
     optimizer = torch.optim.AdamW(
         model.parameters(),
@@ -262,32 +281,32 @@ def _train(
     )
     in_epoch = len(pairs.batches(options.batch_tokens, (options.seed, 0)))
     steps = in_epoch * options.epochs
-    done = resume(checkpoints, recipe, model, optimizer, steps)
-    spent = done.seconds
-    with metered(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
-        while done.step < steps:
-            epoch, first = divmod(done.step, in_epoch)
+    progress = resume(checkpoints, recipe, model, optimizer, steps)
+    spent = progress.seconds
+    with sample_resources(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
+        while progress.step < steps:
+            epoch, first = divmod(progress.step, in_epoch)
             dealt = pairs.batches(options.batch_tokens, (options.seed, epoch))
             for batch in dealt[first:]:
-                rate = learning_rate(done.step, options)
-                done.add(*update(model, optimizer, pairs.of(batch), rate, done.step, options, device))
-                _reject(done, steps, own[1].id_limit, checkpoints)
-                ends = done.step % in_epoch == 0
-                if ends or done.step % EVERY == 0:
-                    with done.pace.aside():
+                rate = learning_rate(progress.step, options)
+                progress.add(*update(model, optimizer, pairs.of(batch), rate, progress.step, options, device))
+                _reject(progress, steps, tokenizers[1].id_limit, checkpoints)
+                ends = progress.step % in_epoch == 0
+                if ends or progress.step % EVERY == 0:
+                    with progress.pace.pause():
                         loss = dev_loss(model, dev, options, device) if ends and dev else None
-                    done.row(epoch + 1, rate, loss)
+                    progress.row(epoch + 1, rate, loss)
                 if ends:
-                    done.keep_best(model, options.select == "best" and dev is not None)
-                    log.info("translation epoch %d/%d, %s", epoch + 1, options.epochs, done.describe())
-                if (ends or done.step % options.checkpoint_every == 0) and done.step < steps:
-                    done.seconds = spent + time.monotonic() - began
-                    save(checkpoints, recipe, model, optimizer, done)
-    done.restore_best(model)
+                    progress.keep_best(model, options.select == "best" and dev is not None)
+                    log.info("translation epoch %d/%d, %s", epoch + 1, options.epochs, progress.describe())
+                if (ends or progress.step % options.checkpoint_every == 0) and progress.step < steps:
+                    progress.seconds = spent + time.monotonic() - began
+                    save(checkpoints, recipe, model, optimizer, progress)
+    progress.restore_best(model)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     peak = peak_of(name) if options.precision == "bf16" else None
     source, target = (np.array([len(ids) for ids in side], np.int64) for side in (pairs.source, pairs.target))
-    flops = translation_training_flops(options, source, target, max(own[0].id_limit, own[1].id_limit))
+    flops = translation_training_flops(options, source, target, max(tokenizers[0].id_limit, tokenizers[1].id_limit))
     settings = {
         "options": options.model_dump(mode="json"),
         "direction": list(direction),
@@ -298,17 +317,17 @@ def _train(
         "pairs_digest": recipe["pairs"],
         "tokenizers": recipe["tokenizers"],
         "steps": steps,
-        "kept_epoch": done.kept_epoch,
-        "read": {"tokens": done.tokens},
+        "kept_epoch": progress.kept_epoch,
+        "read": {"tokens": progress.tokens},
         "device": name,
         "devices": 1,
-        "effort": training_cost(checkpoints / GAUGES, done.pace.marks, flops / int(target.sum()), peak),
+        "effort": training_cost(checkpoints / GAUGES, progress.pace.marks, flops / int(target.sum()), peak),
     }
     model.config.update(made_from(**dict(zip(ROLES, recipe["tokenizers"], strict=True))))
     with atomic_folder(output, "translation model") as partial:
         model.save_pretrained(partial, safe_serialization=True)
-        write_curve(done.curve, partial / "curve.csv")
-        for side, folder, tokenizer in zip(("source", "target"), folders, own, strict=True):
+        write_curve(progress.curve, partial / "curve.csv")
+        for side, folder, tokenizer in zip(("source", "target"), folders, tokenizers, strict=True):
             shutil.copytree(folder, partial / side, ignore=shutil.ignore_patterns(*NOT_CONTENT))
             counts, maker = occurrences(getattr(pairs, side), tokenizer.id_limit), Maker(tokenizer.digest, folder)
             write_occurrences(counts, partial / counts_of(side), maker)
@@ -323,26 +342,26 @@ def _recipe_in(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {"options": options, "direction": direction, "joint": joint, "pairs": pairs, "tokenizers": tokenizers}
 
 
-def _sides(sentences: Sentences, own: tuple[Tokenizer, ...], options: TranslationOptions) -> Sides:
-    most = min(options.max_positions, options.batch_tokens)
+def _sides(sentences: Sentences, tokenizers: tuple[Tokenizer, ...], options: TranslationOptions) -> Sides:
+    max_ids = min(options.max_positions, options.batch_tokens)
     source, target = (
-        encoded(tokenizer, side, most + 1)
-        for tokenizer, side in zip(own, (sentences.source, sentences.target), strict=True)
+        encode_sentences(tokenizer, side, max_ids + 1)
+        for tokenizer, side in zip(tokenizers, (sentences.source, sentences.target), strict=True)
     )
-    fit = [place for place, ids in enumerate(source) if max(len(ids), len(target[place])) <= most]
+    fit = [place for place, ids in enumerate(source) if max(len(ids), len(target[place])) <= max_ids]
     if not fit:
-        raise TokbenchError(f"no pair has {most} tokens or fewer; raise batch_tokens or max_positions")
+        raise TokbenchError(f"no pair has {max_ids} tokens or fewer; raise batch_tokens or max_positions")
     size = sum(len(sentences.target[place].encode()) for place in fit)
     return Sides([source[place] for place in fit], [target[place] for place in fit], size, len(source) - len(fit))
 
 
 def _digest(pairs: Sides, dev: Sides | None) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for side in (pairs.source, pairs.target, *((dev.source, dev.target) if dev else ())):
-        found.update(len(side).to_bytes(8, "little"))
+        digest.update(len(side).to_bytes(8, "little"))
         for ids in side:
-            found.update(ids.tobytes())
-    return found.hexdigest()
+            digest.update(ids.tobytes())
+    return digest.hexdigest()
 
 
 def learning_rate(step: int, options: TranslationOptions) -> float:
@@ -352,29 +371,29 @@ def learning_rate(step: int, options: TranslationOptions) -> float:
     return options.learning_rate * min(number / options.warmup_steps, math.sqrt(options.warmup_steps / number))
 
 
-def _reject(done: Progress, steps: int, vocabulary: int, checkpoints: Path) -> None:
+def _reject(progress: Progress, steps: int, vocabulary: int, checkpoints: Path) -> None:
     """Stop a training that does not learn, and leave its curve in the checkpoint folder.
 
     Raises:
         TokbenchError: the last loss is not finite. Or, after half of the steps and at least :data:`EVERY`, it is no
             better than a uniform distribution.
     """
-    loss = done.last_loss
+    loss = progress.last_loss
     message = ""
     if not math.isfinite(loss):
-        message = f"the loss of step {done.step} of {steps} is not a number ({loss})"
-    elif done.step == max(EVERY, steps // 2) and loss >= math.log(vocabulary + 1):
+        message = f"the loss of step {progress.step} of {steps} is not a number ({loss})"
+    elif progress.step == max(EVERY, steps // 2) and loss >= math.log(vocabulary + 1):
         message = (
-            f"after {done.step} of {steps} steps the loss is {loss:.3f} nats a token, and a uniform distribution has "
-            f"{math.log(vocabulary + 1):.3f}: the model is not learning"
+            f"after {progress.step} of {steps} steps the loss is {loss:.3f} nats a token, and a uniform distribution "
+            f"has {math.log(vocabulary + 1):.3f}: the model is not learning"
         )
     if message:
-        kept = checkpoints / "curve.csv"
+        curve_file = checkpoints / "curve.csv"
         try:
-            done.row(0, 0.0, None)
-            write_curve(done.curve, kept)
+            progress.row(0, 0.0, None)
+            write_curve(progress.curve, curve_file)
         except OSError as error:
-            log.info("%s: cannot be written (%s)", kept, first_line(error))
+            log.info("%s: cannot be written (%s)", curve_file, first_line(error))
         raise TokbenchError(
-            f"{message}; lower learning_rate, or raise warmup_steps or set clip; the curve is in {kept}"
+            f"{message}; lower learning_rate, or raise warmup_steps or set clip; the curve is in {curve_file}"
         )

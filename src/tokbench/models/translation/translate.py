@@ -15,7 +15,7 @@ from tokbench.io.atomic import atomic_file
 from tokbench.io.identity import metadata_of
 from tokbench.io.job_record import job_metadata
 from tokbench.models.translation.embeddings import makers_of, tokenizers_of
-from tokbench.models.translation.model import decoded, encoded, fixed_threads, load, padded, pick_device
+from tokbench.models.translation.model import decode_sentence, encode_sentences, fixed_threads, load, pad, pick_device
 from tokbench.models.translation.options import END, PADDING, SPECIAL, TranslationOptions
 
 log = logging.getLogger(__name__)
@@ -38,13 +38,13 @@ def translate(model: Path, test: Path, direction: tuple[str, str], options: Tran
         TokbenchError: the folder does not contain a translation model, or the split lacks one of the languages.
     """
     sentences = read_sentences(test, *direction)
-    found = translations(model, sentences.source, options)
+    hypotheses = translations(model, sentences.source, options)
     table = pa.table(
         {
             "pair": pa.array(sentences.pairs, pa.int64()),
             "source": pa.array(sentences.source, pa.large_string()),
             "reference": pa.array(sentences.target, pa.large_string()),
-            "translation": pa.array(found, pa.large_string()),
+            "translation": pa.array(hypotheses, pa.large_string()),
         },
         metadata=metadata_of(**makers_of(model)),
     )
@@ -54,7 +54,7 @@ def translate(model: Path, test: Path, direction: tuple[str, str], options: Tran
     ):
         writer.add_key_value_metadata(job_metadata())
         writer.write_table(table)
-    return len(found)
+    return len(hypotheses)
 
 
 def translations(folder: Path, sentences: Sequence[str], options: TranslationOptions) -> list[str]:
@@ -68,13 +68,13 @@ def translations(folder: Path, sentences: Sequence[str], options: TranslationOpt
     rows = int(model.config.decoder_vocab_size)
     known = range(target.id_limit) if target.named.ids is None else target.named.ids.tolist()
     never = sorted({PADDING, *range(SPECIAL, rows)} - {place + SPECIAL for place in known})
-    ids = encoded(source, sentences, int(model.config.max_position_embeddings))
+    ids = encode_sentences(source, sentences, int(model.config.max_position_embeddings))
     order = sorted(range(len(ids)), key=lambda place: (-len(ids[place]), place))
-    found = [""] * len(ids)
+    texts = [""] * len(ids)
     with fixed_threads(options.cpu_threads), torch.no_grad():
         for begin in range(0, len(order), options.translate_batch):
             places = order[begin : begin + options.translate_batch]
-            batch = torch.from_numpy(padded([ids[place] for place in places])).to(device)
+            batch = torch.from_numpy(pad([ids[place] for place in places])).to(device)
             hypotheses: Any = model.generate(
                 input_ids=batch,
                 attention_mask=(batch != PADDING).long(),
@@ -86,6 +86,6 @@ def translations(folder: Path, sentences: Sequence[str], options: TranslationOpt
                 forced_eos_token_id=END,
             )
             for place, hypothesis in zip(places, hypotheses.tolist(), strict=True):
-                found[place] = decoded(target, hypothesis[1:])
+                texts[place] = decode_sentence(target, hypothesis[1:])
             log.info("%d of %d sentences translated", begin + len(places), len(order))
-    return found
+    return texts

@@ -9,7 +9,8 @@ from tokbench.report.exhibits import Exhibit, Heading, Table
 from tokbench.report.sections.rows import rows
 from tokbench.report.wording import format_value, pluralise, slug
 from tokbench.statistics.comparisons.perturbed_answers import PERTURBED_COMPARISONS, PERTURBED_MEASURES
-from tokbench.statistics.comparisons.task_measures import ACCURACY, TASK_MEASURE_COMPARISONS, TASK_MEASURES
+from tokbench.statistics.comparisons.question_groups import ACCURACY
+from tokbench.statistics.comparisons.task_measures import TASK_MEASURE_COMPARISONS, TASK_MEASURES
 from tokbench.statistics.planning.measure_power import MEASURE_POWER
 from tokbench.statistics.significance.eligibility import RANKED_FROM
 from tokbench.statistics.significance.wilcoxon import DECIMALS

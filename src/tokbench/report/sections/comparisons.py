@@ -28,7 +28,7 @@ from tokbench.report.sentences import SELECTED
 from tokbench.report.wording import format_value, pluralise, probability, slug, unranked_note
 from tokbench.statistics.accuracies.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.accuracies.measures import MEASURES
-from tokbench.statistics.accuracies.pairs import COMPARISONS, of_every_pair
+from tokbench.statistics.accuracies.pairs import COMPARISONS, has_every_pair
 from tokbench.statistics.comparisons.languages import BITS_LANGUAGES
 from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS, KEY
 from tokbench.statistics.planning.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
@@ -84,7 +84,7 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
     """
     place = {variant: index for index, variant in enumerate(order)}
     rows = part.rows(named=True)
-    if of_every_pair(part):
+    if has_every_pair(part):
         rows = sorted(rows, key=lambda row: (place.get(row["a"], len(place)), place.get(row["b"], len(place))))
     shown = COMPARISONS.prints[0].columns(COMPARISONS)
     reasons = {
@@ -98,7 +98,7 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
         if row["reason"] and row["p_value"] is not None and LEFT_OUT not in row["reason"]
     ]
     left_out += undersized_notes(part)
-    if not of_every_pair(part) and len(left_out) > limits.MAX_DRAWN:
+    if not has_every_pair(part) and len(left_out) > limits.MAX_DRAWN:
         more = f"{len(left_out) - limits.MAX_DRAWN:,} more pairs lack cells; see the column “reason” of the source."
         left_out = [*left_out[: limits.MAX_DRAWN], more]
     frame = pl.DataFrame(rows, schema=part.schema).select([column.name for column in shown])
@@ -244,7 +244,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
     source = source_of(COMPARISONS, model=model, suite=suite)
     if part is not None and part.height:
         why, few = untested_reason(part), rejection_obstacle(part)
-        if of_every_pair(part) and len(order) > 1 and not why and not few:
+        if has_every_pair(part) and len(order) > 1 and not why and not few:
             caption = (
                 f"Is the variant of the column better than that of the row, by the accuracy of {model} on {suite}? p "
                 f"of the {TEST}. Outlined cells are above 0.05: no significant difference. "
@@ -255,7 +255,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             drawing = matrix(slug("p-values", model, suite), caption, part, order)
             exhibits.append(replace(drawing, source=source))
         caption = COMPARISONS.prints[0].caption.format(model=model, suite=suite, test=TEST)
-        if not of_every_pair(part):
+        if not has_every_pair(part):
             caption += f" Not all pairs are compared, only {CHOSEN}"
             part = content.sort_variants(part, order)
         if why:

@@ -35,7 +35,7 @@ from tokbench.report.sections.straddling import (
 )
 from tokbench.report.wording import join_all, join_some, pluralise, slug, unranked_note
 from tokbench.statistics.accuracies.ranks import RANKS, RANKS_BY_SIZE
-from tokbench.statistics.accuracies.seeds import over_seeds, with_seeds
+from tokbench.statistics.accuracies.seeds import average_seeds, with_seeds
 from tokbench.statistics.significance.eligibility import ONE_TRAINING, may_rank
 from tokbench.tabulation.answers import ACCURACY
 
@@ -248,7 +248,7 @@ def _with_means(content: ReportContent, accuracy: pl.DataFrame) -> pl.DataFrame:
     """Return the accuracies with a column ``seeds``: one for each model, and the means of models with several seeds."""
     several = with_seeds(accuracy, content.seeds).drop_nulls("seed")
     seeds = several.group_by("model", "suite", "size").agg(seeds=pl.col("seed").n_unique().cast(pl.Int64))
-    means = over_seeds(several).join(seeds, on=["model", "suite", "size"], how="left", maintain_order="left")
+    means = average_seeds(several).join(seeds, on=["model", "suite", "size"], how="left", maintain_order="left")
     return pl.concat([accuracy.with_columns(seeds=pl.lit(1, pl.Int64)).select(means.columns), means])
 
 

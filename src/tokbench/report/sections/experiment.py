@@ -8,7 +8,7 @@ import polars as pl
 
 from tokbench.examples.cut import visible
 from tokbench.examples.tables import CONFIGURED, LONGEST, OF_LANGUAGE, SHORTEST
-from tokbench.published.comparison import BESIDE
+from tokbench.published.comparison import PUBLISHED_VALUES
 from tokbench.published.translations import PUBLISHED_TRANSLATIONS
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Cutting, NumberSource, PrintedColumn, Section, ShownToken, Table
@@ -157,7 +157,7 @@ def published(content: ReportContent) -> Section:
     """
     frame = content.part("published")
     shown = [] if frame is None else [frame.with_columns(pl.col("measure").str.replace_all("_", " "))]
-    tables = [*(rows(BESIDE, name) for name in shown), *split_all(content, PUBLISHED_TRANSLATIONS)]
+    tables = [*(rows(PUBLISHED_VALUES, name) for name in shown), *split_all(content, PUBLISHED_TRANSLATIONS)]
     return Section("published", "Comparison with published values", exhibits=tables)
 
 

@@ -12,13 +12,9 @@ from tokbench.report.figures import scales, scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.rows import path_of, rows, split
 from tokbench.report.wording import format_value, slug
-from tokbench.statistics.scale.inference_cost import (
-    COST_AT_EQUAL_BITS,
-    EQUAL_ARITHMETIC,
-    EQUAL_ARITHMETIC_ORDER,
-    MODEL_COSTS,
-    PETA,
-)
+from tokbench.statistics.scale.equal_bits import COST_AT_EQUAL_BITS, MODEL_COSTS
+from tokbench.statistics.scale.equal_flops import EQUAL_ARITHMETIC, EQUAL_ARITHMETIC_ORDER
+from tokbench.statistics.scale.scale_lines import PETA
 from tokbench.statistics.scale.scaling import SCALE_COMPARISONS, SCALE_FITS, SCALE_ORDERS
 from tokbench.tabulation.table import TidyTable
 

@@ -15,7 +15,7 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels.exact import correlation
 from tokbench.statistics.accuracies.ranks import averages_by_size
 from tokbench.statistics.significance.distributions import correlation_tail
-from tokbench.statistics.undersized import NOMINAL, NONE, Undersized, smaller_than_asked
+from tokbench.statistics.undersized import NOMINAL, NONE, Undersized, below_nominal
 from tokbench.tabulation import columns
 from tokbench.tabulation.table import Column, Print, TidyTable, require
 
@@ -74,12 +74,12 @@ def pearson(x: Mapping[Key, float], y: Mapping[Key, float]) -> Correlation:
     return Correlation(r, correlation_tail(square, len(common)), len(common), missing, None)
 
 
-def between_sizes(accuracy: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFrame:
+def between_sizes(accuracy: pl.DataFrame, undersized: Undersized = NONE) -> pl.DataFrame:
     """Correlate the variants' average accuracies at one vocabulary size with those at another.
 
     Args:
         accuracy: table of accuracies, see :data:`tokbench.tabulation.columns.ACCURACY`.
-        fewer: variant and size of undersized vocabularies to leave out, see
+        undersized: variant and size of undersized vocabularies to leave out, see
             :mod:`tokbench.statistics.significance.eligibility`.
 
     Returns:
@@ -90,7 +90,7 @@ def between_sizes(accuracy: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFr
         TokbenchError: a column is missing, or a cell is duplicated.
     """
     rows: list[dict[str, Any]] = []
-    by_size = averages_by_size(accuracy, fewer)
+    by_size = averages_by_size(accuracy, undersized)
     for (model, suite), part in by_size.group_by("model", "suite", maintain_order=True):
         at = {
             size: dict(part.filter(pl.col("size") == size).drop_nulls("rank").select("variant", "average").rows())
@@ -116,12 +116,12 @@ def metric_with_accuracy(intrinsic: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
     Raises:
         TokbenchError: a column is missing, or a value is duplicated.
     """
-    measured = _points(intrinsic)
+    points_by_metric = _points(intrinsic)
     rows: list[dict[str, Any]] = []
     for (model, suite), part in averages_by_size(accuracy).group_by("model", "suite", maintain_order=True):
         known = part.drop_nulls("average")
         average = {(variant, size): value for variant, size, value in known.select("variant", "size", "average").rows()}
-        for (corpus, language, metric, definition), points in measured.items():
+        for (corpus, language, metric, definition), points in points_by_metric.items():
             head = {"model": model, "suite": suite, "corpus": corpus, "language": language, "metric": metric}
             rows.append(head | {"definition": definition} | asdict(pearson(points, average)))
     return CORRELATIONS.frame(rows)
@@ -153,24 +153,24 @@ def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]
     Missing values are absent. Values that divide by a nominal size are absent for vocabularies smaller than that.
     """
     require(intrinsic, columns.INTRINSIC, "intrinsic table")
-    found: dict[tuple[str, ...], dict[Point, float]] = {}
-    smaller = smaller_than_asked(intrinsic)
-    seen = set()
+    points_by_metric: dict[tuple[str, ...], dict[Point, float]] = {}
+    smaller = below_nominal(intrinsic)
+    names = set()
     ordered = intrinsic.select([column.name for column in columns.INTRINSIC]).sort(
         "corpus", "language", "metric", "definition", "variant", "size"
     )
     for variant, size, corpus, language, metric, definition, value, _, _ in ordered.iter_rows():
         name = (corpus, language, metric, definition)
-        if (name, variant, size) in seen:
+        if (name, variant, size) in names:
             raise TokbenchError(
                 f"intrinsic table: variant {variant}, size {size}, {', '.join(name)} is duplicated; keep one row"
             )
-        seen.add((name, variant, size))
-        points = found.setdefault(name, {})
+        names.add((name, variant, size))
+        points = points_by_metric.setdefault(name, {})
         divided_by_more = NOMINAL in definition and (variant, size) in smaller
         if value is not None and not isnan(value) and not divided_by_more:
             points[variant, size] = value
-    return found
+    return points_by_metric
 
 
 R_SQUARED = TidyTable(
@@ -192,7 +192,7 @@ R_SQUARED = TidyTable(
         ),
     ),
     maker=between_sizes,
-    takes=("accuracy", "fewer"),
+    takes=("accuracy", "undersized"),
     prints=(
         Print(
             "statistics",

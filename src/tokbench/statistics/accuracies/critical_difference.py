@@ -7,17 +7,17 @@ import numpy as np
 import polars as pl
 
 from tokbench.statistics.cells import Grid, grids, name_cells
-from tokbench.statistics.significance.eligibility import Trainings, fewest, may_rank, why_untested
+from tokbench.statistics.significance.eligibility import Trainings, fewest_trainings, may_rank, why_untested
 from tokbench.statistics.significance.friedman import friedman, nemenyi
 from tokbench.statistics.significance.verdicts import ALPHA
 from tokbench.statistics.significance.wilcoxon import DECIMALS
-from tokbench.statistics.undersized import NONE, Undersized, fewer_at, sizes_with_fewer
+from tokbench.statistics.undersized import NONE, Undersized, undersized_at, undersized_sizes
 from tokbench.tabulation.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 
 def critical_differences(
-    accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None, alpha: float = ALPHA
+    accuracy: pl.DataFrame, undersized: Undersized = NONE, trainings: Trainings | None = None, alpha: float = ALPHA
 ) -> pl.DataFrame:
     """Return average ranks over all cells, and the critical difference of average ranks.
 
@@ -26,10 +26,10 @@ def critical_differences(
 
     Args:
         accuracy: table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
-        fewer: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.significance.eligibility`
+        undersized: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.significance.eligibility`
             (default: none).
-        trainings: see :func:`tokbench.statistics.significance.eligibility.fewest`. Ranks need two trainings, tests
-            three.
+        trainings: see :func:`tokbench.statistics.significance.eligibility.fewest_trainings`. Ranks need two trainings,
+            tests three.
         alpha: level of Nemenyi's test (default: 0.05).
 
     Returns:
@@ -41,14 +41,14 @@ def critical_differences(
     """
     rows: list[dict[str, Any]] = []
     for (model, suite), grid in grids(accuracy).items():
-        lacking = {variant: why for variant in grid.accuracies if (why := _why_left_out(grid, variant, fewer))}
+        lacking = {variant: why for variant in grid.accuracies if (why := _why_left_out(grid, variant, undersized))}
         whole = [variant for variant in grid.accuracies if variant not in lacking]
         blocks = len(grid.sizes) * len(grid.tasks)
         head = {"model": model, "suite": suite, "blocks": blocks}
         ranks, statistic, p_value = _ranks(grid, whole)
         critical = nemenyi(len(whole), blocks, alpha) if len(whole) > 1 else None
-        reason = None if len(whole) > 1 else f"no other variant {'is ranked in' if fewer else 'has'} all cells"
-        trained = fewest(trainings, model, suite, grid.sizes)
+        reason = None if len(whole) > 1 else f"no other variant {'is ranked in' if undersized else 'has'} all cells"
+        trained = fewest_trainings(trainings, model, suite, grid.sizes)
         if why := why_untested(trained):
             statistic, p_value, critical, reason = None, None, None, why
         if not may_rank(trained):
@@ -61,12 +61,12 @@ def critical_differences(
     return CRITICAL_DIFFERENCES.frame(rows)
 
 
-def _why_left_out(grid: Grid, variant: str, fewer: Undersized) -> str:
+def _why_left_out(grid: Grid, variant: str, undersized: Undersized) -> str:
     """Return the reason why a variant is not ranked; empty if it is."""
     if cells := grid.missing(variant, grid.sizes):
         return f"missing: {name_cells(cells)}"
-    smaller = sizes_with_fewer([variant], grid.sizes, fewer)
-    return fewer_at(smaller) if smaller else ""
+    smaller = undersized_sizes([variant], grid.sizes, undersized)
+    return undersized_at(smaller) if smaller else ""
 
 
 def _ranks(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], float | None, float | None]:
@@ -99,7 +99,7 @@ CRITICAL_DIFFERENCES = TidyTable(
         REASON,
     ),
     maker=critical_differences,
-    takes=("accuracy", "fewer", "trainings"),
+    takes=("accuracy", "undersized", "trainings"),
     prints=(
         Print(
             "statistics",

@@ -49,6 +49,7 @@ def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) ->
     ordered = accuracy.sort(*keys, "size", "task").with_columns(pl.col("accuracy").fill_nan(None))
     for key, part in ordered.group_by(keys, maintain_order=True):
         head = dict(zip(keys, map(str, key), strict=True))
+        # Reject percentages, and report cells without a value.
         known = part.drop_nulls("accuracy").select("accuracy", "n").rows()
         outside = [share for share, _ in known if not 0 <= share <= 1]
         if outside:
@@ -60,6 +61,7 @@ def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) ->
             reason = f"{lacking} of {part.height} cells have no accuracy or no number of questions"
             rows.append(head | {"cells": part.height, "reason": reason})
             continue
+        # Normal approximation to the mean of independent binomial shares.
         average = fsum(share for share, _ in known) / len(known)
         error = sqrt(fsum(share * (1 - share) / n for share, n in known)) / len(known)
         low, high = max(0.0, average - z * error), min(1.0, average + z * error)

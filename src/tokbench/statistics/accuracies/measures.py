@@ -8,7 +8,7 @@ import polars as pl
 from tokbench.metric import Direction, direction
 from tokbench.statistics.accuracies.correlation import SMALLER
 from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NOT_TESTED, WORSE
-from tokbench.statistics.undersized import NOMINAL, smaller_than_asked
+from tokbench.statistics.undersized import NOMINAL, below_nominal
 from tokbench.tabulation.columns import CORPUS, DEFINITION, METRIC, MODEL, REASON, SUITE
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
@@ -35,13 +35,13 @@ def measures_against_models(
         The columns of :data:`MEASURES`, a row per model, suite, measure and text that it was measured on. Measures
         without a claimed better end are left out.
     """
-    measured = list(_measured(intrinsic, ngram_bits))
+    measures = list(_measures(intrinsic, ngram_bits))
     rows: list[dict[str, Any]] = []
     for (model, suite), part in bits_comparisons.group_by("model", "suite", maintain_order=True):
         significant = part.filter(pl.col("verdict").is_in([BETTER, WORSE])).select("a", "b", "size", "verdict").rows()
-        tested = part.filter(pl.col("verdict").is_not_null(), pl.col("verdict") != NOT_TESTED)
-        why = NO_PAIR if tested.height else next(iter(part["reason"].drop_nulls()), NO_PAIR)
-        for name, end, values in measured:
+        tested_pairs = part.filter(pl.col("verdict").is_not_null(), pl.col("verdict") != NOT_TESTED)
+        why = NO_PAIR if tested_pairs.height else next(iter(part["reason"].drop_nulls()), NO_PAIR)
+        for name, end, values in measures:
             of_these = [
                 (values[a, size] - values[b, size], verdict)
                 for a, b, size, verdict in significant
@@ -85,16 +85,16 @@ def _agreement(pairs: list[tuple[float, str]], end: Direction, why_none: str) ->
     return counts | {"share": agreed / len(pairs), "low": low, "high": high}
 
 
-def _measured(
+def _measures(
     intrinsic: pl.DataFrame, ngram_bits: pl.DataFrame
 ) -> Iterator[tuple[tuple[str, str, str], Direction, dict[Point, float]]]:
     """Yield corpus, metric and definition of each measure, its better end, and its value by tokenizer.
 
     Measures that divide by a nominal size have no value for smaller vocabularies.
     """
-    smaller = smaller_than_asked(intrinsic)
-    alone = pl.col("language").n_unique().over("corpus") == 1
-    whole = intrinsic.filter((pl.col("language") == "") | alone).drop_nulls("value")
+    smaller = below_nominal(intrinsic)
+    one_language = pl.col("language").n_unique().over("corpus") == 1
+    whole = intrinsic.filter((pl.col("language") == "") | one_language).drop_nulls("value")
     for (corpus, metric, definition), part in whole.group_by("corpus", "metric", "definition", maintain_order=True):
         if (end := claimed_end(str(metric))) is not None:
             values = _values(part)

@@ -5,14 +5,15 @@ decide nothing: verdicts are those of :mod:`tokbench.statistics.comparisons.pair
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import fsum
+from typing import Any
 
 import polars as pl
 
 from tokbench.statistics.cells import Cell, grids, name_cells
-from tokbench.statistics.comparisons.pair_selection import WHICH, compared, unordered
-from tokbench.statistics.significance.eligibility import Trainings, fewest, why_untested
+from tokbench.statistics.comparisons.pair_selection import WHICH, select_pairs, unordered_pairs
+from tokbench.statistics.significance.eligibility import Trainings, fewest_trainings, why_untested
 from tokbench.statistics.significance.verdicts import detectable_difference
 from tokbench.statistics.significance.wilcoxon import (
     Null,
@@ -23,7 +24,7 @@ from tokbench.statistics.significance.wilcoxon import (
     signed_rank,
     standardized_mean,
 )
-from tokbench.statistics.undersized import AS_MANY, NONE, Undersized, left_out, sizes_with_fewer
+from tokbench.statistics.undersized import AS_MANY, NONE, Undersized, left_out_reason, undersized_sizes
 from tokbench.tabulation import columns, limits
 from tokbench.tabulation.table import DIFFERENCE, Column, Print, TidyTable
 
@@ -41,7 +42,7 @@ def best_of(ranks: pl.DataFrame) -> dict[tuple[str, str], str]:
     return {(model, suite): variant for model, suite, variant in first.select("model", "suite", "variant").iter_rows()}
 
 
-def of_every_pair(pairs: pl.DataFrame) -> bool:
+def has_every_pair(pairs: pl.DataFrame) -> bool:
     """Return True if a table for one model and suite has every ordered pair, or if its variants are few."""
     count = pl.concat([pairs["a"], pairs["b"]]).n_unique()
     return count <= limits.MAX_PAIRWISE_VARIANTS or pairs.height == count * (count - 1)
@@ -79,14 +80,14 @@ def compare_pairs(
     accuracy: pl.DataFrame,
     ranks: pl.DataFrame | None = None,
     baselines: Mapping[str, str] | None = None,
-    fewer: Undersized = NONE,
+    undersized: Undersized = NONE,
     trainings: Trainings | None = None,
     *,
     null: Null = "tied",
 ) -> pl.DataFrame:
     """Test "a is better than b" by the one-sided exact Wilcoxon signed-rank test, for ordered pairs of variants.
 
-    Pairs are chosen by :func:`tokbench.statistics.comparisons.pair_selection.compared`. Accuracies are paired by
+    Pairs are chosen by :func:`tokbench.statistics.comparisons.pair_selection.select_pairs`. Accuracies are paired by
     vocabulary size and task within one model and suite. Cells are left out if a variant lacks them, or if one of the
     vocabularies is undersized. P-values are adjusted for the number of tests of the model and suite.
 
@@ -94,10 +95,10 @@ def compare_pairs(
         accuracy: table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
         ranks: table of ranks, to find the best variant of each model and suite (default: None, no best).
         baselines: baseline by variant (default: none).
-        fewer: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.significance.eligibility`
+        undersized: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.significance.eligibility`
             (default: none).
-        trainings: see :func:`tokbench.statistics.significance.eligibility.fewest`. With fewer than three there are
-            differences, but no p-values.
+        trainings: see :func:`tokbench.statistics.significance.eligibility.fewest_trainings`. With fewer than three
+            there are differences, but no p-values.
         null: null distribution under ties, see :func:`tokbench.statistics.significance.wilcoxon.signed_rank` (default:
             "tied").
 
@@ -109,28 +110,30 @@ def compare_pairs(
     Raises:
         TokbenchError: a column is missing, or a cell is duplicated.
     """
-    rows: list[tuple[str | float | int | None, ...]] = []
+    rows: list[dict[str, Any]] = []
     best = {} if ranks is None else best_of(ranks)
     for (model, suite), grid in grids(accuracy).items():
-        pairs = compared(list(grid.accuracies), best.get((model, suite)), baselines or {})
-        found: dict[tuple[str, str], tuple[str | float | int | None, ...]] = {}
-        for a, b in unordered(pairs):
+        pairs = select_pairs(list(grid.accuracies), best.get((model, suite)), baselines or {})
+        results: dict[tuple[str, str], dict[str, Any]] = {}
+        for a, b in unordered_pairs(pairs):
             cells_a, cells_b = grid.accuracies[a], grid.accuracies[b]
-            smaller = sizes_with_fewer((a, b), grid.sizes, fewer)
-            both = sorted(cell for cell in cells_a.keys() & cells_b.keys() if cell[0] not in smaller)
-            common = {cell: cells_a[cell] - cells_b[cell] for cell in both}
+            smaller = undersized_sizes((a, b), grid.sizes, undersized)
+            common_cells = sorted(cell for cell in cells_a.keys() & cells_b.keys() if cell[0] not in smaller)
+            common = {cell: cells_a[cell] - cells_b[cell] for cell in common_cells}
             single = sorted(cells_a.keys() ^ cells_b.keys())
-            reason = why_left_out(single, left_out(cells_a.keys() | cells_b.keys(), smaller))
+            reason = why_left_out(single, left_out_reason(cells_a.keys() | cells_b.keys(), smaller))
             if not common:
                 reason = "no cell in common" + AS_MANY * bool(smaller)
             forth, back = differences(common, null)
-            if common and (why := why_untested(fewest(trainings, model, suite, {size for size, _ in common}))):
-                forth, back = (replace(one, detectable=None, p_value=None) for one in (forth, back))
+            if common and (
+                why := why_untested(fewest_trainings(trainings, model, suite, {size for size, _ in common}))
+            ):
+                forth, back = (replace(difference, detectable=None, p_value=None) for difference in (forth, back))
                 reason = "; ".join(filter(None, (why, reason)))
-            found[a, b] = (*astuple(forth), len(single), reason)
-            found[b, a] = (*astuple(back), len(single), reason)
-        rows += [(model, suite, *pair, *found[pair]) for pair in pairs]
-    return adjusted(pl.DataFrame(rows, schema=unadjusted(COMPARISONS), orient="row"))
+            cells_left_out = {"missing": len(single), "reason": reason}
+            results[a, b], results[b, a] = (asdict(of_pair) | cells_left_out for of_pair in (forth, back))
+        rows += [{"model": model, "suite": suite, "a": a, "b": b} | results[a, b] for a, b in pairs]
+    return adjust_p_values(pl.DataFrame(rows, schema=schema_without_adjusted(COMPARISONS)))
 
 
 def why_left_out(single: Sequence[Cell], smaller: str | None) -> str | None:
@@ -139,10 +142,10 @@ def why_left_out(single: Sequence[Cell], smaller: str | None) -> str | None:
     Args:
         single: cells that only one of the two has.
         smaller: text about sizes at which one vocabulary is undersized, see
-            :func:`tokbench.statistics.undersized.left_out`.
+            :func:`tokbench.statistics.undersized.left_out_reason`.
     """
-    alone = f"left out, in one of the two only: {name_cells(single)}" if single else None
-    return "; ".join(filter(None, (alone, smaller))) or None
+    single_cells = f"left out, in one of the two only: {name_cells(single)}" if single else None
+    return "; ".join(filter(None, (single_cells, smaller))) or None
 
 
 def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[PairedDifference, PairedDifference]:
@@ -171,7 +174,7 @@ def _difference(values: list[float], null: Null) -> PairedDifference:
     )
 
 
-def adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
+def adjust_p_values(pairs: pl.DataFrame) -> pl.DataFrame:
     """Add p-values adjusted over all tests of a model and suite to a table of tests."""
     tests = ["model", "suite", "a", "b"]
     parts = [pl.DataFrame(schema=dict.fromkeys(tests, pl.String) | dict.fromkeys(ADJUSTED, pl.Float64))]
@@ -183,7 +186,7 @@ def adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.join(pl.concat(parts), on=tests, how="left", maintain_order="left").select(columns)
 
 
-def unadjusted(table: TidyTable) -> dict[str, type[pl.DataType]]:
+def schema_without_adjusted(table: TidyTable) -> dict[str, type[pl.DataType]]:
     """Return the schema of a table of tests before its p-values are adjusted."""
     return {name: dtype for name, dtype in table.schema.items() if name not in ADJUSTED}
 
@@ -199,9 +202,9 @@ def power_table(pairs: pl.DataFrame) -> pl.DataFrame:
         largest detectable difference over the unordered pairs), ``pairs`` of variants, ``without`` (pairs without a
         detectable difference, because of too few cells or no variation).
     """
-    unordered = pairs.filter(pl.col("a") < pl.col("b"))
+    variant_pairs = pairs.filter(pl.col("a") < pl.col("b"))
     detectable = pl.col("detectable")
-    return unordered.group_by("model", "suite", maintain_order=True).agg(
+    return variant_pairs.group_by("model", "suite", maintain_order=True).agg(
         detectable.min().alias("detectable_lowest"),
         detectable.median(),
         detectable.max().alias("detectable_highest"),
@@ -243,7 +246,7 @@ COMPARISONS = TidyTable(
         columns.REASON,
     ),
     maker=compare_pairs,
-    takes=("accuracy", "ranks", "baselines", "fewer", "trainings"),
+    takes=("accuracy", "ranks", "baselines", "undersized", "trainings"),
     prints=(
         Print(
             "statistics",

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from tokbench.statistics.cells import Grid, grids, name_cells
-from tokbench.statistics.significance.eligibility import FEWER, ONE_TRAINING, Trainings, fewest, may_rank
-from tokbench.statistics.undersized import NONE, Undersized, fewer_at, sizes_with_fewer
+from tokbench.statistics.significance.eligibility import FEWER, ONE_TRAINING, Trainings, fewest_trainings, may_rank
+from tokbench.statistics.undersized import NONE, Undersized, undersized_at, undersized_sizes
 from tokbench.tabulation.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
@@ -31,15 +31,15 @@ _AVERAGED = (
 
 
 def averages_by_size(
-    accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None
+    accuracy: pl.DataFrame, undersized: Undersized = NONE, trainings: Trainings | None = None
 ) -> pl.DataFrame:
     """Return averages over tasks, with ranks among the variants of the same model, suite and size.
 
     Args:
         accuracy: table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
-        fewer: variant and size of undersized vocabularies, which are not ranked; see
+        undersized: variant and size of undersized vocabularies, which are not ranked; see
             :mod:`tokbench.statistics.undersized` (default: none).
-        trainings: see :func:`tokbench.statistics.significance.eligibility.fewest`.
+        trainings: see :func:`tokbench.statistics.significance.eligibility.fewest_trainings`.
 
     Returns:
         One row per model, suite, size and variant: ``average`` (unit of the accuracies), ``rank`` (1 is best, equal
@@ -53,13 +53,13 @@ def averages_by_size(
     rows: list[RanksRow] = []
     for (model, suite), grid in grids(accuracy).items():
         for size in grid.sizes:
-            ranked = may_rank(fewest(trainings, model, suite, [size]))
+            ranked = may_rank(fewest_trainings(trainings, model, suite, [size]))
             head = {"model": model, "suite": suite, "size": size}
-            rows += [head | row for row in _ranked(grid, [size], fewer, ranked)]
+            rows += [head | row for row in _rank_rows(grid, [size], undersized, ranked)]
     return RANKS_BY_SIZE.frame(rows)
 
 
-def averages(accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
+def averages(accuracy: pl.DataFrame, undersized: Undersized = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
     """Return averages over sizes and tasks, with ranks among the variants of the same model and suite.
 
     Returns:
@@ -67,16 +67,18 @@ def averages(accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Traini
     """
     rows: list[RanksRow] = []
     for (model, suite), grid in grids(accuracy).items():
-        ranked = may_rank(fewest(trainings, model, suite, grid.sizes))
-        rows += [{"model": model, "suite": suite} | row for row in _ranked(grid, grid.sizes, fewer, ranked)]
+        ranked = may_rank(fewest_trainings(trainings, model, suite, grid.sizes))
+        rows += [{"model": model, "suite": suite} | row for row in _rank_rows(grid, grid.sizes, undersized, ranked)]
     return RANKS.frame(rows)
 
 
-def _ranked(grid: Grid, sizes: Sequence[int], fewer: Undersized, ranked: bool) -> list[RanksRow]:
+def _rank_rows(grid: Grid, sizes: Sequence[int], undersized: Undersized, ranked: bool) -> list[RanksRow]:
+    # Accuracy of guessing, if every task has one.
     guesses = [guess for guess in (grid.baselines[task] for task in grid.tasks) if guess is not None]
     baseline = fsum(guesses) / len(guesses) if len(guesses) == len(grid.tasks) else None
     known: dict[str, float] = {}
     unknown: dict[str, str] = {}
+    # Averages of variants with all cells.
     for variant, cells in grid.accuracies.items():
         if missing := grid.missing(variant, sizes):
             unknown[variant] = f"missing: {name_cells(missing)}"
@@ -84,16 +86,22 @@ def _ranked(grid: Grid, sizes: Sequence[int], fewer: Undersized, ranked: bool) -
             values = [cells[size, task] for size in sizes for task in grid.tasks]
             known[variant] = fsum(values) / len(values)
     rows: list[RanksRow] = []
-    smaller = {variant: gone for variant in known if (gone := sizes_with_fewer([variant], sizes, fewer))}
+    # Rank them; undersized vocabularies come last, without a rank.
+    smaller = {
+        variant: sizes_left_out
+        for variant in known
+        if (sizes_left_out := undersized_sizes([variant], sizes, undersized))
+    }
     ascending = sorted(average for variant, average in known.items() if variant not in smaller)
     for variant, average in sorted(known.items(), key=lambda item: (item[0] in smaller, -item[1], item[0])):
         rank = None if variant in smaller or not ranked else 1 + len(ascending) - bisect_right(ascending, average)
         above = None if baseline is None else average - baseline
         why = None if ranked else ONE_TRAINING
         if variant in smaller:
-            why = FEWER if len(sizes) == 1 else fewer_at(smaller[variant])
+            why = FEWER if len(sizes) == 1 else undersized_at(smaller[variant])
         values_of = {"average": average, "rank": rank, "random_baseline": baseline, "above_random": above}
         rows.append({"variant": variant, "n": len(sizes) * len(grid.tasks), "reason": why} | values_of)
+    # Variants with missing cells come after all others.
     for variant, reason in unknown.items():
         cells_left = sum(size in sizes for size, _ in grid.accuracies[variant])
         rows.append({"variant": variant, "random_baseline": baseline, "n": cells_left, "reason": reason})
@@ -105,7 +113,7 @@ RANKS = TidyTable(
     "a variant under a model and suite",
     (MODEL, SUITE, VARIANT, *_AVERAGED),
     maker=averages,
-    takes=("accuracy", "fewer", "trainings"),
+    takes=("accuracy", "undersized", "trainings"),
     prints=(
         Print(
             "downstream",
@@ -124,7 +132,7 @@ RANKS_BY_SIZE = TidyTable(
     "a variant at a vocabulary size under a model and suite",
     (MODEL, SUITE, SIZE, VARIANT, *_AVERAGED),
     maker=averages_by_size,
-    takes=("accuracy", "fewer", "trainings"),
+    takes=("accuracy", "undersized", "trainings"),
     prints=(
         Print(
             "downstream",

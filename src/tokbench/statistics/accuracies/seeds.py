@@ -30,13 +30,13 @@ def same_but_for_seed(models: Mapping[str, Mapping[str, Any]]) -> dict[str, tupl
     Returns:
         For each model in a group of several: the group's common name, ``FIRST (3 seeds)``, and the model's seed.
     """
-    alike: dict[str, list[str]] = {}
+    names_by_recipe: dict[str, list[str]] = {}
     for name, recipe in models.items():
         rest = {key: value for key, value in recipe.items() if key != "seed"}
-        alike.setdefault(repr(sorted(rest.items())), []).append(name)
+        names_by_recipe.setdefault(repr(sorted(rest.items())), []).append(name)
     seeds = {name: recipe.get("seed", UNNAMED) for name, recipe in models.items()}
-    several = [names for names in alike.values() if len({seeds[name] for name in names}) > 1]
-    return {name: (f"{names[0]} ({len(names)} seeds)", seeds[name]) for names in several for name in names}
+    groups = [names for names in names_by_recipe.values() if len({seeds[name] for name in names}) > 1]
+    return {name: (f"{names[0]} ({len(names)} seeds)", seeds[name]) for names in groups for name in names}
 
 
 def with_seeds(accuracy: pl.DataFrame, seeds: Mapping[str, tuple[str, int]]) -> pl.DataFrame:
@@ -47,7 +47,7 @@ def with_seeds(accuracy: pl.DataFrame, seeds: Mapping[str, tuple[str, int]]) -> 
     return accuracy.with_columns(pl.col("model").replace(common), seed=seed)
 
 
-def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
+def average_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
     """Return the mean accuracy of each cell over its seeds; a cell that lacks a seed is missing.
 
     The expected seeds are those of the cell's model, suite and size. Sizes may have different seeds, because variants
@@ -71,20 +71,20 @@ def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
         cell = ", ".join(f"{key} {row[key]}" for key in (*KEYS, "seed"))
         raise TokbenchError(f"accuracy table: {cell} is duplicated; keep one row")
     compared = ["model", "suite", "size"]
-    wanted = accuracy.group_by(compared).agg(pl.col("seed").n_unique().alias("wanted"))
+    seed_counts = accuracy.group_by(compared).agg(pl.col("seed").n_unique().alias("seeds"))
     known = pl.col("accuracy").fill_nan(None)
     means = accuracy.group_by(KEYS, maintain_order=True).agg(
         known.sort_by("seed").mean().alias("accuracy"),
-        known.count().alias("found"),
+        known.count().alias("known"),
         pl.col("random_baseline").drop_nulls().first(),
         pl.col("n").max(),
     )
-    whole = pl.when(pl.col("found") == pl.col("wanted")).then(pl.col("accuracy"))
-    joined = means.join(wanted, on=compared, how="left", maintain_order="left")
+    whole = pl.when(pl.col("known") == pl.col("seeds")).then(pl.col("accuracy"))
+    joined = means.join(seed_counts, on=compared, how="left", maintain_order="left")
     return joined.with_columns(accuracy=whole).select(list(schema(ACCURACY)))
 
 
-def between_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
+def seed_variation(accuracy: pl.DataFrame) -> pl.DataFrame:
     """Return the variation of a tokenizer's average accuracy between seeds.
 
     Args:
@@ -106,22 +106,24 @@ def between_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
     for head, part in ordered.group_by(keys, maintain_order=True):
         if part["seed"].n_unique() < 2:
             continue
-        wanted = tasks[head[:2]]
+        task_count = tasks[head[:2]]
         by_seed = {
             seed: cells.drop_nulls("accuracy")["accuracy"].to_list()
             for (seed,), cells in part.group_by("seed", maintain_order=True)
         }
-        averages = [fsum(cells) / wanted for cells in by_seed.values() if len(cells) == wanted]
-        lacking = [str(seed) for seed, cells in by_seed.items() if len(cells) < wanted]
+        # Averages of the seeds that have every task.
+        averages = [fsum(cells) / task_count for cells in by_seed.values() if len(cells) == task_count]
+        lacking = [str(seed) for seed, cells in by_seed.items() if len(cells) < task_count]
         reason = f"left out, lacking a task: seed {', '.join(lacking)}" if lacking else None
         row = dict(zip(keys, head, strict=True)) | {"seeds": len(averages), "reason": reason}
         if len(averages) < 2:
             rows.append(row)
             continue
+        # Standard deviation between seeds, and that of the average over other questions.
         mean = fsum(averages) / len(averages)
         deviation = sqrt(fsum((value - mean) ** 2 for value in averages) / (len(averages) - 1))
         cells = part.group_by("task").agg(pl.col("accuracy").mean(), pl.col("n").max()).select("accuracy", "n").rows()
-        questions = sqrt(fsum(a * (1 - a) / n for a, n in cells)) / wanted if all(n for _, n in cells) else None
+        questions = sqrt(fsum(a * (1 - a) / n for a, n in cells)) / task_count if all(n for _, n in cells) else None
         spread = {"average": mean, "deviation": deviation, "lowest": min(averages), "highest": max(averages)}
         rows.append(row | spread | {"question_deviation": questions})
     return SEEDS.frame(rows)
@@ -147,8 +149,8 @@ SEEDS = TidyTable(
         ),
         REASON,
     ),
-    maker=between_seeds,
-    takes=("seeded",),
+    maker=seed_variation,
+    takes=("accuracy_by_seed",),
     prints=(
         Print(
             "statistics",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.statistics.comparisons.pair_selection import compared, unordered
+from tokbench.statistics.comparisons.pair_selection import select_pairs, unordered_pairs
 from tokbench.statistics.significance.eligibility import LOSSY, ONE_TRAINING, may_rank, why_untested
 from tokbench.statistics.significance.estimate import Estimate, ratio, relative_difference
 from tokbench.statistics.significance.judgements import Judgement, judge
@@ -92,12 +92,12 @@ class ComparisonFamily:
     same_pretokenizer: bool = False
     trainings: Mapping[str, int] = field(default_factory=dict)
 
-    def behind(self, variant: str, best: str) -> float | None:
+    def gap(self, variant: str, best: str) -> float | None:
         """Return the difference of two values, or None if one is missing or the divisor is zero."""
-        one, other = self.values[variant].value, self.values[best].value
-        if one is None or other is None:
+        own_value, best_value = self.values[variant].value, self.values[best].value
+        if own_value is None or best_value is None:
             return None
-        return one - other if not self.relative else one / other - 1 if other else None
+        return own_value - best_value if not self.relative else own_value / best_value - 1 if best_value else None
 
     def compares(self, variant: str) -> bool:
         """Return True if a variant is ranked: it has a comparable value, and its model was trained often enough."""
@@ -105,18 +105,18 @@ class ComparisonFamily:
 
     def comparable(self, variant: str) -> bool:
         """Return True if a variant has a comparable value, for any number of trainings."""
-        one = self.values.get(variant)
-        return one is not None and one.ranked and one.value is not None
+        value = self.values.get(variant)
+        return value is not None and value.ranked and value.value is not None
 
     def why_untested(self, *variants: str) -> str:
         """Return the reason why a difference of some variants without an estimate is not tested."""
-        known = [self.trainings[one] for one in variants if one in self.trainings]
+        known = [self.trainings[variant] for variant in variants if variant in self.trainings]
         return self.why_unranked(*variants) or why_untested(min(known, default=None)) or self.untested or NO_INTERVAL
 
     def why_unranked(self, *variants: str) -> str:
         """Return the reason of the first variant that is not ranked, with its name; empty if all are ranked."""
         reasons = ((name, self.values[name]) for name in variants if name in self.values)
-        return next((f"{name} {one.reason or 'is not ranked'}" for name, one in reasons if not one.ranked), "")
+        return next((f"{name} {value.reason or 'is not ranked'}" for name, value in reasons if not value.ranked), "")
 
 
 def bests_of(family: ComparisonFamily, pretokenizers: Pretokenizers) -> dict[str, str]:
@@ -127,14 +127,16 @@ def bests_of(family: ComparisonFamily, pretokenizers: Pretokenizers) -> dict[str
         pretokenizers: pre-tokenizer by variant.
     """
     sign = 1 if family.end == "lowest" else -1
-    ranked = {name: one.value for name, one in family.values.items() if one.value is not None and family.compares(name)}
+    ranked = {
+        name: value.value for name, value in family.values.items() if value.value is not None and family.compares(name)
+    }
     first: dict[str | None, str] = {}
     for _, variant in sorted((sign * value, name) for name, value in ranked.items()):
         first.setdefault(pretokenizers.get(variant), variant)
     return {name: first[pretokenizers.get(name)] for name in ranked}
 
 
-def judged_pairs(
+def judge_pairs(
     family: ComparisonFamily, baselines: Mapping[str, str], pretokenizers: Pretokenizers
 ) -> dict[Pair, Judgement]:
     """Judge every pair of variants that have values, after correction over all tested pairs of the family.
@@ -144,29 +146,29 @@ def judged_pairs(
 
     Args:
         family: the variants.
-        baselines: baseline by variant, see :func:`tokbench.statistics.comparisons.pair_selection.compared`.
+        baselines: baseline by variant, see :func:`tokbench.statistics.comparisons.pair_selection.select_pairs`.
         pretokenizers: pre-tokenizer by variant.
     """
     bests = bests_of(family, pretokenizers)
-    names = sorted(name for name, one in family.values.items() if one.value is not None)
-    pairs = unordered(compared(names, bests, baselines)) if len(names) > 1 else []
+    names = sorted(name for name, value in family.values.items() if value.value is not None)
+    pairs = unordered_pairs(select_pairs(names, bests, baselines)) if len(names) > 1 else []
     if family.same_pretokenizer:
         pairs = [(a, b) for a, b in pairs if pretokenizers.get(a) == pretokenizers.get(b)]
 
-    def second(name: str, other: str) -> bool:
+    def second(name: str, candidate: str) -> bool:
         """Return True if the other is compared with ``name``."""
-        return bests.get(other) == name or (bests.get(name) != other and baselines.get(other) == name)
+        return bests.get(candidate) == name or (bests.get(name) != candidate and baselines.get(candidate) == name)
 
     ordered = [(b, a) if second(a, b) else (a, b) for a, b in pairs]
     estimates = {pair: estimate for pair in ordered if (estimate := family.differ(*pair)) is not None}
-    reasons = {pair: one.reason or family.why_unranked(*pair) for pair, one in estimates.items()}
-    judged = judge([replace(one, reason=reasons[pair]) for pair, one in estimates.items()], family.end)
-    found = dict(zip(estimates, judged, strict=True))
+    reasons = {pair: estimate.reason or family.why_unranked(*pair) for pair, estimate in estimates.items()}
+    judgements = judge([replace(estimate, reason=reasons[pair]) for pair, estimate in estimates.items()], family.end)
+    by_pair = dict(zip(estimates, judgements, strict=True))
     for pair in ordered:
-        if pair not in found and (difference := family.behind(*pair)) is not None:
+        if pair not in by_pair and (difference := family.gap(*pair)) is not None:
             why = in_full(family.why_untested(*pair))
-            found[pair] = Judgement(difference, None, None, None, None, NOT_TESTED, None, None, why)
-    return {pair: found[pair] for pair in ordered if pair in found}
+            by_pair[pair] = Judgement(difference, None, None, None, None, NOT_TESTED, None, None, why)
+    return {pair: by_pair[pair] for pair in ordered if pair in by_pair}
 
 
 def ranking_rows(
@@ -176,47 +178,52 @@ def ranking_rows(
 
     Args:
         family: the variants.
-        baselines: baseline by variant, see :func:`tokbench.statistics.comparisons.pair_selection.compared`.
+        baselines: baseline by variant, see :func:`tokbench.statistics.comparisons.pair_selection.select_pairs`.
         pretokenizers: pre-tokenizer by variant.
     """
     bests = bests_of(family, pretokenizers)
-    tested = judged_pairs(family, baselines, pretokenizers)
-    for variant, one in sorted(family.values.items()):
+    judgements = judge_pairs(family, baselines, pretokenizers)
+    for variant, value in sorted(family.values.items()):
         row: NamedRow = dict(zip(HEAD, family.head, strict=True))
         row |= {"variant": variant, "pretokenization": pretokenizers.get(variant)}
-        row |= {"value": one.value, "low": one.low, "high": one.high, "n": one.n, "over": family.over or None}
-        row |= {"seeds": family.trainings.get(variant)} | _place(family, variant, bests.get(variant), tested)
-        yield row | _next_to_baseline(family, variant, baselines.get(variant), pretokenizers, tested)
+        row |= {"value": value.value, "low": value.low, "high": value.high, "n": value.n, "over": family.over or None}
+        row |= {"seeds": family.trainings.get(variant)} | _place(family, variant, bests.get(variant), judgements)
+        yield row | _next_to_baseline(family, variant, baselines.get(variant), pretokenizers, judgements)
 
 
-def _pair(family: ComparisonFamily, tested: Tested, a: str, b: str) -> Judgement | None:
+def _pair(family: ComparisonFamily, judgements: Tested, a: str, b: str) -> Judgement | None:
     """Return the verdict on a against b; None if they are not compared."""
-    if (one := tested.get((a, b))) is not None:
-        return one
-    opposite = tested.get((b, a))
-    return None if opposite is None else opposite.reversed(relative=family.relative)
+    if (judgement := judgements.get((a, b))) is not None:
+        return judgement
+    opposite = judgements.get((b, a))
+    return None if opposite is None else opposite.reverse(relative=family.relative)
 
 
-def _place(family: ComparisonFamily, variant: str, best: str | None, tested: Tested) -> NamedRow:
+def _place(family: ComparisonFamily, variant: str, best: str | None, judgements: Tested) -> NamedRow:
     """Return the best variant, the difference from it with its interval and p-value, the verdict and the reason."""
-    one = family.values[variant]
+    value = family.values[variant]
     if best is None and family.comparable(variant):
-        return {"verdict": UNTESTED, "reason": one.reason or ONE_TRAINING}
+        return {"verdict": UNTESTED, "reason": value.reason or ONE_TRAINING}
     if best is None:
-        return {"verdict": UNRANKED, "reason": one.reason}
+        return {"verdict": UNRANKED, "reason": value.reason}
     if variant == best:
-        return {"best": best, "behind": 0.0, "verdict": BEST, "reason": one.reason}
-    found = _pair(family, tested, variant, best)
-    if found is None:
-        behind = family.behind(variant, best)
-        return {"best": best, "behind": behind, "verdict": UNTESTED, "reason": one.reason or NO_INTERVAL}
-    verdict = found.verdict if found.verdict in (UNTESTED, ALIKE) else WORSE
-    difference = {"behind": found.difference, "behind_low": found.low, "behind_high": found.high, "holm": found.holm}
-    return {"best": best, "verdict": verdict, "reason": one.reason or found.reason} | difference
+        return {"best": best, "behind": 0.0, "verdict": BEST, "reason": value.reason}
+    judgement = _pair(family, judgements, variant, best)
+    if judgement is None:
+        gap = family.gap(variant, best)
+        return {"best": best, "behind": gap, "verdict": UNTESTED, "reason": value.reason or NO_INTERVAL}
+    verdict = judgement.verdict if judgement.verdict in (UNTESTED, ALIKE) else WORSE
+    difference = {
+        "behind": judgement.difference,
+        "behind_low": judgement.low,
+        "behind_high": judgement.high,
+        "holm": judgement.holm,
+    }
+    return {"best": best, "verdict": verdict, "reason": value.reason or judgement.reason} | difference
 
 
 def _next_to_baseline(
-    family: ComparisonFamily, variant: str, baseline: str | None, pretokenizers: Pretokenizers, tested: Tested
+    family: ComparisonFamily, variant: str, baseline: str | None, pretokenizers: Pretokenizers, judgements: Tested
 ) -> NamedRow:
     """Return the baseline, its pre-tokenizer, the difference with interval and p-value, verdict, reason and units."""
     if baseline is None:
@@ -226,13 +233,15 @@ def _next_to_baseline(
         return row | {"difference_verdict": BASELINE}
     if reason := _why_no_difference(family, variant, baseline, pretokenizers):
         return row | {"difference_verdict": UNTESTED, "difference_reason": reason}
-    found = _pair(family, tested, variant, baseline)
-    if found is None:
+    judgement = _pair(family, judgements, variant, baseline)
+    if judgement is None:
         why = family.why_untested(variant, baseline)
-        difference = {"difference": family.behind(variant, baseline)}
+        difference = {"difference": family.gap(variant, baseline)}
         return row | difference | {"difference_verdict": UNTESTED, "difference_reason": why}
     names = ("low", "high", "holm", "verdict", "reason", "n", "unit")
-    return row | {"difference": found.difference} | {f"difference_{name}": getattr(found, name) for name in names}
+    return (
+        row | {"difference": judgement.difference} | {f"difference_{name}": getattr(judgement, name) for name in names}
+    )
 
 
 def _why_no_difference(
@@ -268,18 +277,22 @@ def token_counts(
         sizes: bytes of each unit, float64 [units].
         unit: name of the units (default: "documents").
     """
-    kept = {name: one for name, one in by_unit.items() if name in totals and float(one.sum()) == totals[name][0]}
+    complete = {
+        name: counts for name, counts in by_unit.items() if name in totals and float(counts.sum()) == totals[name][0]
+    }
     values = {}
     for name, (value, reason) in totals.items():
-        level = ratio(kept[name], sizes) if name in kept else None
+        level = ratio(complete[name], sizes) if name in complete else None
         whole = float(sizes.sum())
         low, high = (None if end is None else end * whole for end in (level.ends() if level else (None, None)))
         values[name] = Value(value, low, high, level.units if level else None, reason)
-    over, untested = (unit, "") if kept else ("", UNCOUNTED)
-    return ComparisonFamily(head, over, "lowest", values, partial(_more_tokens, kept, unit), untested, relative=True)
+    over, untested = (unit, "") if complete else ("", UNCOUNTED)
+    return ComparisonFamily(
+        head, over, "lowest", values, partial(_token_difference, complete, unit), untested, relative=True
+    )
 
 
-def _more_tokens(by_unit: Documents, unit: str, a: str, b: str) -> Estimate | None:
+def _token_difference(by_unit: Documents, unit: str, a: str, b: str) -> Estimate | None:
     return relative_difference(by_unit[a], by_unit[b], unit=unit) if a in by_unit and b in by_unit else None
 
 
@@ -294,8 +307,10 @@ def over_documents(
         sizes: float64 [documents], bytes of the documents.
         unit: name of the documents, if they are other units (default: "documents").
     """
-    levels = {name: ratio(one, sizes) for name, one in bits.items()}
-    values = {name: Value(one.difference, *one.ends(), one.units) for name, one in levels.items() if one is not None}
+    levels = {name: ratio(of_variant, sizes) for name, of_variant in bits.items()}
+    values = {
+        name: Value(level.difference, *level.ends(), level.units) for name, level in levels.items() if level is not None
+    }
 
     def differ(a: str, b: str) -> Estimate | None:
         return ratio(bits[a] - bits[b], sizes, unit=unit) if a in bits and b in bits else None
@@ -303,24 +318,24 @@ def over_documents(
     return ComparisonFamily(head, unit, "lowest", values, differ)
 
 
-def without_lossy(family: ComparisonFamily, lossy: Set[str]) -> ComparisonFamily:
+def unrank_lossy(family: ComparisonFamily, lossy: Set[str]) -> ComparisonFamily:
     """Return the family with lossy tokenizers unranked."""
     values = {
-        name: one._replace(ranked=False, low=None, high=None, n=None, reason=one.reason or LOSSY)
+        name: value._replace(ranked=False, low=None, high=None, n=None, reason=value.reason or LOSSY)
         if name in lossy
-        else one
-        for name, one in family.values.items()
+        else value
+        for name, value in family.values.items()
     }
     return replace(family, values=values)
 
 
-def pair_row(family: ComparisonFamily, a: str, b: str, judged: Judgement) -> dict[str, Any]:
+def pair_row(family: ComparisonFamily, a: str, b: str, judgement: Judgement) -> dict[str, Any]:
     """Return the columns of a comparison, without pre-tokenizers.
 
     Args:
         family: family of the two.
         a, b: the tokenizers.
-        judged: the verdict on a.
+        judgement: the verdict on a.
     """
     corpus, size, measure, model, suite, definition = family.head
     trained = [family.trainings[name] for name in (a, b) if name in family.trainings]
@@ -337,5 +352,5 @@ def pair_row(family: ComparisonFamily, a: str, b: str, judged: Judgement) -> dic
         "value_a": family.values[a].value,
         "value_b": family.values[b].value,
         "seeds": min(trained, default=None),
-        **{field.name: getattr(judged, field.name) for field in fields(judged)},
+        **{field.name: getattr(judgement, field.name) for field in fields(judgement)},
     }

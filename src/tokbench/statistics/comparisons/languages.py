@@ -39,7 +39,7 @@ _SHOWN = ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", 
 
 
 def ngrams_over_languages(
-    ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], fewer: Undersized = NONE
+    ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], undersized: Undersized = NONE
 ) -> pl.DataFrame:
     """Compare every two tokenizers by the token n-gram models of the highest order on the largest budget.
 
@@ -48,11 +48,13 @@ def ngrams_over_languages(
     """
     last = [pl.col(name) == pl.col(name).max().over("corpus") for name in ("order", "training_bytes")]
     frame = ngram_documents.filter(last).with_columns(seed=pl.lit(0))
-    return NGRAM_LANGUAGES.frame(row for row, _ in _compared(frame, NGRAM_KEY, baselines_of_tokenizers, fewer))
+    return NGRAM_LANGUAGES.frame(
+        row for row, _ in _comparison_rows(frame, NGRAM_KEY, baselines_of_tokenizers, undersized)
+    )
 
 
 def models_over_languages(
-    bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], fewer: Undersized = NONE
+    bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], undersized: Undersized = NONE
 ) -> pl.DataFrame:
     """Compare every two tokenizers by the language models of a corpus, suite and size, over languages and seeds.
 
@@ -61,7 +63,7 @@ def models_over_languages(
         a difference without interval. There is no test with fewer than three seeds or six languages, or if one of
         the two vocabularies is undersized.
     """
-    rows = _compared(bits_by_seed, MODEL_KEY, baselines, fewer, trained=True)
+    rows = _comparison_rows(bits_by_seed, MODEL_KEY, baselines, undersized, trained=True)
     return BITS_LANGUAGES.frame(row | {"seeds": seeds} for row, seeds in rows)
 
 
@@ -85,11 +87,11 @@ class _Text:
         return zip(np.split(bits, self.starts), np.split(self.sizes, self.starts), strict=True)
 
 
-def _compared(
+def _comparison_rows(
     frame: pl.DataFrame,
     key: Sequence[str],
     baselines: Mapping[str, str],
-    fewer: Undersized,
+    undersized: Undersized,
     *,
     trained: bool = False,
 ) -> Iterator[tuple[Row, int]]:
@@ -104,28 +106,28 @@ def _compared(
         named = filled["language"]
         text = _Text(filled["bytes"].to_numpy().astype(np.float64), np.flatnonzero(named.ne_missing(named.shift()))[1:])
         bits = _bits(part, filled.select(PLACE))
-        lowest = min(bits, key=lambda one: (fsum(map(fsum, bits[one].values())) / len(bits[one]), one))
+        lowest = min(bits, key=lambda name: (fsum(map(fsum, bits[name].values())) / len(bits[name]), name))
         pairs = sorted_pairs(sorted(bits), lowest, baselines)
-        found = {pair: _estimated(text, bits[pair[0]], bits[pair[1]], trained) for pair in pairs}
-        smaller = [pair for pair in pairs if any((name, head[-1]) in fewer for name in pair)]
-        estimates = [found[pair][0].excluded(LEFT_OUT) if pair in smaller else found[pair][0] for pair in pairs]
-        for pair, judged in zip(pairs, judge(estimates), strict=True):
-            _, between, seeds = found[pair]
-            row = dict(zip((*key, "a", "b"), (*head, *pair), strict=True)) | asdict(judged)
+        results = {pair: _estimate(text, bits[pair[0]], bits[pair[1]], trained) for pair in pairs}
+        smaller = [pair for pair in pairs if any((name, head[-1]) in undersized for name in pair)]
+        estimates = [results[pair][0].exclude(LEFT_OUT) if pair in smaller else results[pair][0] for pair in pairs]
+        for pair, judgement in zip(pairs, judge(estimates), strict=True):
+            _, between, seeds = results[pair]
+            row = dict(zip((*key, "a", "b"), (*head, *pair), strict=True)) | asdict(judgement)
             yield row | {"between": between, "languages": languages, "documents": len(filled)}, seeds
 
 
-def _bits(part: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, dict[int | None, NDArray[np.float64]]]:
+def _bits(part: pl.DataFrame, places: pl.DataFrame) -> dict[str, dict[int | None, NDArray[np.float64]]]:
     """Return bits of the wanted documents, by variant and by each seed that has all of them."""
     bits: dict[str, dict[int | None, NDArray[np.float64]]] = {}
-    for (variant, seed), one in part.group_by("variant", "seed", maintain_order=True):
-        lined_up = wanted.join(one, on=PLACE, how="inner", maintain_order="left")
-        if len(lined_up) == len(wanted):
+    for (variant, seed), of_run in part.group_by("variant", "seed", maintain_order=True):
+        lined_up = places.join(of_run, on=PLACE, how="inner", maintain_order="left")
+        if len(lined_up) == len(places):
             bits.setdefault(str(variant), {})[seed] = lined_up["bits"].to_numpy()
     return bits
 
 
-def _estimated(
+def _estimate(
     text: _Text, a: Mapping[int | None, NDArray[np.float64]], b: Mapping[int | None, NDArray[np.float64]], trained: bool
 ) -> tuple[Estimate, float, int]:
     """Return the mean difference over languages, which have equal weight.
@@ -135,12 +137,12 @@ def _estimated(
         seeds. Without a common seed the difference is that of the first seeds, and is not tested.
     """
     seeds = [seed for seed in a if seed in b]
-    apart = [a[seed] - b[seed] for seed in seeds] or [next(iter(a.values())) - next(iter(b.values()))]
-    rows = np.array([text.ratios(one) for one in apart])
-    found = ratio(rows, np.ones(rows.shape[1]), unit=LANGUAGES, trained=trained)
-    assert found is not None
-    between = deviation([fsum(of_language) / len(apart) for of_language in rows.T.tolist()]) or 0.0
-    return found if seeds or not trained else found.excluded(NO_SEED), between, len(seeds)
+    differences = [a[seed] - b[seed] for seed in seeds] or [next(iter(a.values())) - next(iter(b.values()))]
+    rows = np.array([text.ratios(difference) for difference in differences])
+    estimate = ratio(rows, np.ones(rows.shape[1]), unit=LANGUAGES, trained=trained)
+    assert estimate is not None
+    between = deviation([fsum(of_language) / len(differences) for of_language in rows.T.tolist()]) or 0.0
+    return estimate if seeds or not trained else estimate.exclude(NO_SEED), between, len(seeds)
 
 
 NGRAM_LANGUAGES = TidyTable(
@@ -158,7 +160,7 @@ NGRAM_LANGUAGES = TidyTable(
         *_COMMON,
     ),
     maker=ngrams_over_languages,
-    takes=("ngram_documents", "baselines_of_tokenizers", "fewer"),
+    takes=("ngram_documents", "baselines_of_tokenizers", "undersized"),
     prints=(
         Print(
             "statistics",
@@ -187,7 +189,7 @@ BITS_LANGUAGES = TidyTable(
         Column("seeds", pl.Int64, "seeds that both were trained with", "seeds", "seeds"),
     ),
     maker=models_over_languages,
-    takes=("bits_by_seed", "baselines", "fewer"),
+    takes=("bits_by_seed", "baselines", "undersized"),
     prints=(
         Print(
             "statistics",

@@ -36,7 +36,7 @@ _FILES = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/
 def compare_model_bits(
     bits_by_seed: pl.DataFrame,
     baselines: Mapping[str, str],
-    fewer: Undersized = NONE,
+    undersized: Undersized = NONE,
     unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare every two tokenizers of a corpus, model, suite and size.
@@ -45,8 +45,8 @@ def compare_model_bits(
         bits_by_seed: table of bits by document with a column ``seed``, which is null for models trained once. Models
             that differ only in the seed share a name.
         baselines: baseline by variant, used if there are many variants; see
-            :func:`tokbench.statistics.comparisons.pair_selection.compared`.
-        fewer: variant and size of undersized vocabularies, which are not tested; see
+            :func:`tokbench.statistics.comparisons.pair_selection.select_pairs`.
+        undersized: variant and size of undersized vocabularies, which are not tested; see
             :mod:`tokbench.statistics.significance.eligibility` (default: none).
         unit_names: name of the units by corpus (default: documents).
 
@@ -56,11 +56,11 @@ def compare_model_bits(
     """
     rows: list[Row] = []
     for group in groups(bits_by_seed, unit_names):
-        lowest = min(group.variants, key=lambda one: (group.level(one), one))
+        lowest = min(group.variants, key=lambda name: (group.level(name), name))
         pairs = sorted_pairs(group.variants, lowest, baselines)
-        known = {pair: one for pair in pairs if (one := group.difference(*pair, fewer)) is not None}
-        judged = dict(zip(known, judge(list(known.values())), strict=True))
-        rows += [group.row(pair, judged.get(pair)) for pair in pairs]
+        known = {pair: estimate for pair in pairs if (estimate := group.difference(*pair, undersized)) is not None}
+        judgements = dict(zip(known, judge(list(known.values())), strict=True))
+        rows += [group.row(pair, judgements.get(pair)) for pair in pairs]
     return BITS_COMPARISONS.frame(rows)
 
 
@@ -89,48 +89,50 @@ class VariantGroup:
         """Return bits of all documents, a mean over seeds."""
         return fsum(fsum(of_seed.tolist()) for of_seed in self.bits[variant].values()) / len(self.bits[variant])
 
-    def common(self, a: str, b: str) -> list[int | None]:
+    def common_seeds(self, a: str, b: str) -> list[int | None]:
         """Return the seeds that both variants have."""
         return [seed for seed in self.bits[a] if seed in self.bits[b]]
 
-    def paired(self, a: str, b: str) -> NDArray[np.float64]:
+    def pair_runs(self, a: str, b: str) -> NDArray[np.float64]:
         """Return the differences of the bits of common seeds, float64 [seeds, documents]."""
-        seeds = self.common(a, b)
+        seeds = self.common_seeds(a, b)
         return np.stack([self.bits[a][seed] - self.bits[b][seed] for seed in seeds])
 
-    def difference(self, a: str, b: str, fewer: Undersized = NONE) -> Estimate | None:
+    def difference(self, a: str, b: str, undersized: Undersized = NONE) -> Estimate | None:
         """Return the difference over common seeds and documents; None if there is no common seed.
 
         Args:
             a, b: the variants.
-            fewer: variant and size of undersized vocabularies (default: none).
+            undersized: variant and size of undersized vocabularies (default: none).
         """
-        if not self.common(a, b):
+        if not self.common_seeds(a, b):
             return None
-        found = ratio(self.paired(a, b), self.sizes, unit=self.unit, trained=True)
-        smaller = any((name, self.key[-1]) in fewer for name in (a, b))
-        return found if found is None or not smaller else found.excluded(LEFT_OUT)
+        estimate = ratio(self.pair_runs(a, b), self.sizes, unit=self.unit, trained=True)
+        smaller = any((name, self.key[-1]) in undersized for name in (a, b))
+        return estimate if estimate is None or not smaller else estimate.exclude(LEFT_OUT)
 
-    def row(self, pair: Pair, judged: Judgement | None) -> Row:
+    def row(self, pair: Pair, judgement: Judgement | None) -> Row:
         """Return a row of the table."""
-        seeds = self.common(*pair)
+        seeds = self.common_seeds(*pair)
         units = int((self.sizes > 0).sum())
         head = dict(zip((*KEY, "a", "b"), (*self.key, *pair), strict=True))
         row: Row = {**head, "seeds": len(seeds), "documents": units}
-        if judged is None:
+        if judgement is None:
             return row | {"verdict": NOT_TESTED, "reason": in_full(NO_SEED)}
         if len(seeds) > 1 and units > 1:
             filled = self.sizes > 0
-            both = ratio_over_both(self.paired(*pair)[:, filled], self.sizes[filled])
-            row |= {"seed_deviation": both.seed_deviation, "document_error": both.document_error}
+            ratio_of_both = ratio_over_both(self.pair_runs(*pair)[:, filled], self.sizes[filled])
+            row |= {"seed_deviation": ratio_of_both.seed_deviation, "document_error": ratio_of_both.document_error}
             row["run_deviation"] = self.run_deviation(pair, seeds)
-        return row | asdict(judged)
+        return row | asdict(judgement)
 
     def run_deviation(self, pair: Pair, seeds: list[int | None]) -> float:
         """Return the standard deviation of a tokenizer's bits per byte between seeds, pooled over the pair."""
         whole = fsum(self.sizes.tolist())
-        own = [deviation([fsum(self.bits[one][seed].tolist()) / whole for seed in seeds]) or 0.0 for one in pair]
-        return sqrt(fsum(one * one for one in own) / 2)
+        deviations = [
+            deviation([fsum(self.bits[variant][seed].tolist()) / whole for seed in seeds]) or 0.0 for variant in pair
+        ]
+        return sqrt(fsum(value * value for value in deviations) / 2)
 
 
 def groups(documents: pl.DataFrame, unit_names: Mapping[str, str] = DOCUMENTS_EACH) -> Iterator[VariantGroup]:
@@ -147,10 +149,10 @@ def groups(documents: pl.DataFrame, unit_names: Mapping[str, str] = DOCUMENTS_EA
         if not shared["bytes"].sum():
             continue
         bits: dict[str, dict[int | None, NDArray[np.float64]]] = {}
-        wanted = shared.select(place)
-        for (variant, seed), one in part.group_by("variant", "seed", maintain_order=True):
-            lined_up = wanted.join(one, on=place, how="inner", maintain_order="left")
-            if len(lined_up) == len(wanted):
+        places = shared.select(place)
+        for (variant, seed), of_run in part.group_by("variant", "seed", maintain_order=True):
+            lined_up = places.join(of_run, on=place, how="inner", maintain_order="left")
+            if len(lined_up) == len(places):
                 bits.setdefault(str(variant), {})[seed] = lined_up["bits"].to_numpy()
         if bits:
             unit = unit_names.get(str(key[0]), DOCUMENTS)
@@ -179,7 +181,7 @@ BITS_COMPARISONS = TidyTable(
                "more seeds do not reduce it", BITS, "error by documents", 4),
     ),
     maker=compare_model_bits,
-    takes=("bits_by_seed", "baselines", "fewer", "unit_names"),
+    takes=("bits_by_seed", "baselines", "undersized", "unit_names"),
     prints=(
         Print(
             "statistics",

@@ -30,12 +30,12 @@ KEY = ("corpus", "training_bytes", "order", "size")
 PLACE = ("document", "bytes")
 
 
-def rank_ngram_bits(ngram_documents: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFrame:
+def rank_ngram_bits(ngram_documents: pl.DataFrame, undersized: Undersized = NONE) -> pl.DataFrame:
     """Return average ranks of variants over documents, and Nemenyi's critical difference.
 
     Args:
         ngram_documents: bits of every document by token n-gram models.
-        fewer: variant and size of undersized vocabularies, which are not ranked; see
+        undersized: variant and size of undersized vocabularies, which are not ranked; see
             :mod:`tokbench.statistics.undersized` (default: none).
 
     Returns:
@@ -43,11 +43,11 @@ def rank_ngram_bits(ngram_documents: pl.DataFrame, fewer: Undersized = NONE) -> 
         with its ``p_value``, ``critical_difference``.
     """
     rows: list[dict[str, Any]] = []
-    for group in _groups(ngram_documents, fewer):
-        several = len(group.variants) > 1
+    for group in _groups(ngram_documents, undersized):
+        has_rivals = len(group.variants) > 1
         ranks, statistic, p_value = friedman(group.bits) if group.variants else ([], None, None)
-        critical = nemenyi(len(group.variants), len(group.bits)) if several else None
-        reason = None if several else "there is no other variant"
+        critical = nemenyi(len(group.variants), len(group.bits)) if has_rivals else None
+        reason = None if has_rivals else "there is no other variant"
         head = dict(zip(KEY, group.key, strict=True)) | {"blocks": len(group.bits)}
         tests = {"friedman": statistic, "p_value": p_value, "critical_difference": critical, "reason": reason}
         for rank, variant in sorted(zip(ranks, group.variants, strict=True)):
@@ -73,11 +73,11 @@ class _Group:
     bits: NDArray[np.float64]
 
 
-def _groups(documents: pl.DataFrame, fewer: Undersized) -> Iterator[_Group]:
+def _groups(documents: pl.DataFrame, undersized: Undersized) -> Iterator[_Group]:
     """Yield groups with the documents that all their variants have."""
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         shared, bits = by_variant(part, PLACE, "bits")
-        variants = [name for name in bits if (name, key[-1]) not in fewer]
+        variants = [name for name in bits if (name, key[-1]) not in undersized]
         smaller = [name for name in bits if name not in variants]
         if shared["bytes"].sum():
             chosen = [bits[name] for name in variants]
@@ -104,7 +104,7 @@ NGRAM_RANKS = TidyTable(
         REASON,
     ),
     maker=rank_ngram_bits,
-    takes=("ngram_documents", "fewer"),
+    takes=("ngram_documents", "undersized"),
     prints=(
         Print(
             "statistics",
@@ -125,7 +125,7 @@ NGRAM_RANKS = TidyTable(
 def judge_ngram_bits(
     ngram_documents: pl.DataFrame,
     baselines_of_tokenizers: Mapping[str, str],
-    fewer: Undersized = NONE,
+    undersized: Undersized = NONE,
     unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare every two tokenizers of a corpus, size, order and budget over documents.
@@ -140,11 +140,11 @@ def judge_ngram_bits(
         sizes = shared["bytes"].to_numpy().astype(np.float64)
         if not len(sizes):
             continue
-        lowest = min(bits, key=lambda one: (fsum(bits[one].tolist()), one))
+        lowest = min(bits, key=lambda name: (fsum(bits[name].tolist()), name))
         pairs = sorted_pairs(list(bits), lowest, baselines_of_tokenizers)
         unit = unit_names.get(str(key[0]), DOCUMENTS)
-        judged = judge_differences(bits, sizes, pairs, key[-1], fewer, unit)
-        for (a, b), judgement in zip(pairs, judged, strict=True):
+        judgements = judge_differences(bits, sizes, pairs, key[-1], undersized, unit)
+        for (a, b), judgement in zip(pairs, judgements, strict=True):
             row = dict(zip(KEY, key, strict=True)) | {"a": a, "b": b, "documents": len(sizes)}
             rows.append(row | asdict(judgement))
     return NGRAM_VERDICTS.frame(rows)
@@ -155,7 +155,7 @@ def judge_differences(
     wholes: NDArray[np.float64],
     pairs: Sequence[tuple[str, str]],
     size: int,
-    fewer: Undersized,
+    undersized: Undersized,
     unit: str,
 ) -> list[Judgement]:
     """Judge the differences of pairs of tokenizers on the same documents.
@@ -165,15 +165,15 @@ def judge_differences(
         wholes: denominators, float64 [documents], all above zero.
         pairs: pairs of variants, a and b.
         size: vocabulary size.
-        fewer: variant and size of undersized vocabularies, which are not tested.
+        undersized: variant and size of undersized vocabularies, which are not tested.
         unit: name of the documents, if they are other units.
     """
     estimates = []
     for a, b in pairs:
         estimate = ratio(parts[a] - parts[b], wholes, unit=unit)
         assert estimate is not None
-        smaller = any((name, size) in fewer for name in (a, b))
-        estimates.append(estimate.excluded(LEFT_OUT) if smaller else estimate)
+        smaller = any((name, size) in undersized for name in (a, b))
+        estimates.append(estimate.exclude(LEFT_OUT) if smaller else estimate)
     return judge(estimates)
 
 
@@ -191,7 +191,7 @@ NGRAM_VERDICTS = TidyTable(
         Column("documents", pl.Int64, "test documents", "documents", "documents"),
     ),
     maker=judge_ngram_bits,
-    takes=("ngram_documents", "baselines_of_tokenizers", "fewer", "unit_names"),
+    takes=("ngram_documents", "baselines_of_tokenizers", "undersized", "unit_names"),
     prints=(
         Print(
             "statistics",

@@ -19,7 +19,9 @@ WHICH = (
 Pair = tuple[str, str]
 
 
-def compared(variants: Sequence[str], best: str | Mapping[str, str] | None, baselines: Mapping[str, str]) -> list[Pair]:
+def select_pairs(
+    variants: Sequence[str], best: str | Mapping[str, str] | None, baselines: Mapping[str, str]
+) -> list[Pair]:
     """Return the ordered pairs of variants to compare, for one model and suite.
 
     These are all pairs, or above :data:`tokbench.tabulation.limits.MAX_PAIRWISE_VARIANTS` variants the pairs of each
@@ -43,21 +45,21 @@ def compared(variants: Sequence[str], best: str | Mapping[str, str] | None, base
                 partners[variant].add(reference)
                 partners[reference].add(variant)
     if not any(partners.values()):
-        lead, *others = variants
-        partners |= {other: {lead} for other in others} | {lead: set(others)}
+        lead, *rest = variants
+        partners |= {variant: {lead} for variant in rest} | {lead: set(rest)}
     return [(a, b) for a in variants for b in sorted(partners[a], key=place.__getitem__)]
 
 
 def sorted_pairs(
     variants: Sequence[str], best: str | Mapping[str, str] | None, baselines: Mapping[str, str]
 ) -> list[Pair]:
-    """Return the unordered pairs of :func:`compared`, each in alphabetical order, ascending."""
-    return sorted({(min(pair), max(pair)) for pair in unordered(compared(variants, best, baselines))})
+    """Return the unordered pairs of :func:`select_pairs`, each in alphabetical order, ascending."""
+    return sorted({(min(pair), max(pair)) for pair in unordered_pairs(select_pairs(variants, best, baselines))})
 
 
-def unordered(pairs: Sequence[Pair]) -> list[Pair]:
+def unordered_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     """Return each unordered pair once, in the order of first occurrence."""
-    found: dict[frozenset[str], Pair] = {}
+    by_members: dict[frozenset[str], Pair] = {}
     for pair in pairs:
-        found.setdefault(frozenset(pair), pair)
-    return list(found.values())
+        by_members.setdefault(frozenset(pair), pair)
+    return list(by_members.values())

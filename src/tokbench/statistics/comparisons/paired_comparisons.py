@@ -16,7 +16,7 @@ from tokbench.statistics.comparisons.families import (
     NGRAM,
     ComparisonFamily,
     Pretokenizers,
-    judged_pairs,
+    judge_pairs,
     pair_row,
 )
 from tokbench.statistics.comparisons.pair_selection import WHICH
@@ -54,20 +54,20 @@ def paired_comparisons(
     main = pl.DataFrame(rows, schema=PAIRED_COMPARISONS.schema)
     answers = task_measure_comparisons.filter((pl.col("task") != "") | (pl.col("measure") != ACCURACY))
     parts = [
-        _renamed(answers, definition=pl.lit(None)),
-        _renamed(robustness_comparisons, measure=pl.lit("added_tokens"), definition=pl.col("kind")),
-        _renamed(
+        _rename(answers, definition=pl.lit(None)),
+        _rename(robustness_comparisons, measure=pl.lit("added_tokens"), definition=pl.col("kind")),
+        _rename(
             perturbed_comparisons,
             measure=pl.format("change_of_{}", "measure"),
             definition=pl.col("kind"),
         ),
-        _renamed(
+        _rename(
             segmentation_loss_comparisons,
             measure=pl.format("loss_of_{}", "measure"),
             definition=pl.col("segmentation"),
         ),
-        _renamed(ngram_languages, measure=pl.lit(NGRAM), definition=pl.lit("over languages")),
-        _renamed(bits_languages, measure=pl.lit(BITS), definition=pl.lit("over languages")),
+        _rename(ngram_languages, measure=pl.lit(NGRAM), definition=pl.lit("over languages")),
+        _rename(bits_languages, measure=pl.lit(BITS), definition=pl.lit("over languages")),
     ]
     named = pl.concat([main, *parts])
     of = {name: pretokenizers_of_all.get(name) for name in {*named["a"], *named["b"]}}
@@ -78,10 +78,12 @@ def paired_comparisons(
 
 
 def _rows(family: ComparisonFamily, baselines: Mapping[str, str], pretokenizers: Pretokenizers) -> list[dict[str, Any]]:
-    return [pair_row(family, a, b, judged) for (a, b), judged in judged_pairs(family, baselines, pretokenizers).items()]
+    return [
+        pair_row(family, a, b, judgement) for (a, b), judgement in judge_pairs(family, baselines, pretokenizers).items()
+    ]
 
 
-def _renamed(frame: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
+def _rename(frame: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
     """Return rows of another table with the columns of the long one."""
     if "source_corpus" in frame.columns:
         frame = frame.rename({"source_corpus": "corpus"})

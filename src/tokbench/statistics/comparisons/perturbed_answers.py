@@ -20,23 +20,25 @@ from numpy.typing import NDArray
 
 from tokbench.statistics.comparisons.model_bits import NO_SEED
 from tokbench.statistics.comparisons.pair_selection import WHICH, sorted_pairs
-from tokbench.statistics.comparisons.task_measures import (
+from tokbench.statistics.comparisons.question_groups import (
     ANSWER_MEASURES,
-    CLUSTERS,
     KEY,
-    NO_QUESTION,
     NO_VALUE,
+    Measure,
+    TaskEstimate,
+    estimate_mean,
+    question_cluster,
+)
+from tokbench.statistics.comparisons.task_measures import (
+    CLUSTERS,
+    NO_QUESTION,
     OVER_TASKS,
     TASK_MEASURE_COMPARISONS,
     TASK_MEASURES,
-    Measure,
-    TaskEstimate,
-    counts_of,
-    estimate_mean,
-    joined_reasons,
+    count_columns,
+    difference_columns,
+    join_reasons,
     judge_family,
-    judged_values,
-    question_cluster,
 )
 from tokbench.statistics.significance.judgements import Judgement
 from tokbench.statistics.significance.verdicts import NOT_TESTED
@@ -49,7 +51,7 @@ Pair = tuple[str, str]
 Key = tuple[Pair, str, str]
 """Pair of variants, task and kind; an empty task or kind is the mean over all."""
 Values = NDArray[np.float64]
-MEASURES = tuple(one for one in ANSWER_MEASURES if one.name in ("accuracy", "answer_bits_per_byte"))
+MEASURES = tuple(measure for measure in ANSWER_MEASURES if measure.name in ("accuracy", "answer_bits_per_byte"))
 NO_CHANGE = "no question that the perturbation changes"
 MEASURE_NAME = Column("measure", pl.String, "accuracy; answer_bits_per_byte: bits per byte of the right answer")
 OVER_KINDS = replace(KIND, definition="kind of perturbation; empty for the unweighted mean over kinds")
@@ -59,7 +61,7 @@ _FAMILY = (
     "all pairs of the corpus, model, suite, size and measure; means over tasks and kinds, single tasks, single kinds, "
     "and single tasks under single kinds are four families"
 )
-_COMPARED = {one.name: one for one in TASK_MEASURE_COMPARISONS.columns}
+_COMPARED = {column.name: column for column in TASK_MEASURE_COMPARISONS.columns}
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ class PerturbedGroup:
 
     def seeds(self, *variants: str) -> list[int | None]:
         """Return the seeds that all variants have."""
-        first, *others = (self.values[variant] for variant in variants)
-        return [seed for seed in first if all(seed in other for other in others)]
+        first, *rest = (self.values[variant] for variant in variants)
+        return [seed for seed in first if all(seed in of_variant for of_variant in rest)]
 
     def value(self, variant: str) -> Values:
         """Return the clean and perturbed values of a variant, float64 [2, seeds, places]."""
@@ -131,8 +133,8 @@ class PerturbedGroup:
     def lacking(self, values: Values, selection: Selection) -> str | None:
         """Return the reason why a mean is incomplete: cells without a known question; None if it is complete."""
         known = set(self.cell[self.known(values, selection)].tolist())
-        gone = [" ".join(self.cells[number]) for number in sorted(selection.cells - known)]
-        return f"left out, {NO_VALUE}: {', '.join(gone)}" if gone else None
+        missing = [" ".join(self.cells[number]) for number in sorted(selection.cells - known)]
+        return f"left out, {NO_VALUE}: {', '.join(missing)}" if missing else None
 
 
 def perturbed_groups(perturbed_by_seed: pl.DataFrame, measure: Measure) -> Iterator[PerturbedGroup]:
@@ -145,18 +147,20 @@ def perturbed_groups(perturbed_by_seed: pl.DataFrame, measure: Measure) -> Itera
     before, after = f"clean_{measure.column}", measure.column
     marked = perturbed_by_seed.with_columns(pl.col(before, after).cast(pl.Float64), cluster=question_cluster())
     for key, part in marked.sort(*KEY, maintain_order=True).group_by(*KEY, maintain_order=True):
-        asked = part.filter(pl.col("edits") > 0).drop_nulls([before, after])
-        cells = asked.select("task", "kind").unique(maintain_order=True).rows()
+        answers = part.filter(pl.col("edits") > 0).drop_nulls([before, after])
+        cells = answers.select("task", "kind").unique(maintain_order=True).rows()
         number = {cell: place for place, cell in enumerate(cells)}
-        places = asked.select("task", "kind", "document", "cluster").unique(["task", "kind", "document"], keep="first")
+        places = answers.select("task", "kind", "document", "cluster").unique(
+            ["task", "kind", "document"], keep="first"
+        )
         places = places.sort("task", "kind", "document").with_row_index("place")
         cell = np.array([number[task, kind] for task, kind in places.select("task", "kind").rows()], np.int64)
         _, cluster = np.unique(places["cluster"].to_numpy(), return_inverse=True)
-        placed = asked.join(places.drop("cluster"), on=["task", "kind", "document"], maintain_order="left")
+        placed = answers.join(places.drop("cluster"), on=["task", "kind", "document"], maintain_order="left")
         values: dict[str, dict[int | None, Values]] = {}
-        for (variant, seed), one in placed.sort("variant", "seed").group_by("variant", "seed", maintain_order=True):
+        for (variant, seed), of_run in placed.sort("variant", "seed").group_by("variant", "seed", maintain_order=True):
             of_seed = np.full((2, len(places)), np.nan)
-            of_seed[:, one["place"].to_numpy()] = one.select(before, after).to_numpy().T
+            of_seed[:, of_run["place"].to_numpy()] = of_run.select(before, after).to_numpy().T
             values.setdefault(str(variant), {})[seed] = of_seed
         selections = list(_selections(part, cells))
         yield PerturbedGroup(key, cells, selections, cell, cluster.astype(np.int64), values)
@@ -168,9 +172,11 @@ def _selections(part: pl.DataFrame, cells: Sequence[tuple[str, str]]) -> Iterato
     unchanged = {(task, kind): count for task, kind, count in left_out.group_by("task", "kind").len().iter_rows()}
     tasks, kinds = (part[name].unique(maintain_order=True).to_list() for name in ("task", "kind"))
     for task, kind in product(["", *sorted(tasks)], ["", *kinds]):
-        some = frozenset(number for number, cell in enumerate(cells) if task in ("", cell[0]) and kind in ("", cell[1]))
+        numbers = frozenset(
+            number for number, cell in enumerate(cells) if task in ("", cell[0]) and kind in ("", cell[1])
+        )
         of_none = sum(count for (of, by), count in unchanged.items() if task in ("", of) and kind in ("", by))
-        yield Selection(task, kind, some, of_none)
+        yield Selection(task, kind, numbers, of_none)
 
 
 def perturbed_measure_table(perturbed_by_seed: pl.DataFrame) -> pl.DataFrame:
@@ -198,27 +204,27 @@ def _change(group: PerturbedGroup, variant: str, selection: Selection) -> Row:
     """Return the columns from ``clean`` on."""
     values = group.value(variant)
     changes = values[1] - values[0]
-    one, lacking = group.mean(changes, selection), group.lacking(changes, selection)
-    if one is None or lacking:
-        counts = {"questions": 0 if one is None else one.questions, "unchanged": selection.unchanged}
+    change, lacking = group.mean(changes, selection), group.lacking(changes, selection)
+    if change is None or lacking:
+        counts = {"questions": 0 if change is None else change.questions, "unchanged": selection.unchanged}
         return counts | {"seeds": len(changes), "reason": lacking or NO_CHANGE}
     clean, perturbed = (estimate.mean for of in values if (estimate := group.mean(of, selection)))
-    low, high = one.estimate.ends()
-    row: Row = {"clean": clean, "perturbed": perturbed, "difference": one.mean, "low": low, "high": high}
-    row["relative"] = one.mean / clean if clean else None
+    low, high = change.estimate.ends()
+    row: Row = {"clean": clean, "perturbed": perturbed, "difference": change.mean, "low": low, "high": high}
+    row["relative"] = change.mean / clean if clean else None
     names = ("questions", "clusters", "seed_deviation", "seeds", "reason")
-    return row | {"unchanged": selection.unchanged} | {name: getattr(one, name) for name in names}
+    return row | {"unchanged": selection.unchanged} | {name: getattr(change, name) for name in names}
 
 
 def compare_perturbed(
-    perturbed_by_seed: pl.DataFrame, baselines: Mapping[str, str], fewer: Undersized = NONE
+    perturbed_by_seed: pl.DataFrame, baselines: Mapping[str, str], undersized: Undersized = NONE
 ) -> pl.DataFrame:
     """Compare every two variants of a corpus, model, suite and size by their changes under perturbations.
 
     Args:
         perturbed_by_seed: see :func:`perturbed_groups`.
         baselines: baseline by variant, used if there are many variants.
-        fewer: variant and size of undersized vocabularies, which are not tested (default: none).
+        undersized: variant and size of undersized vocabularies, which are not tested (default: none).
 
     Returns:
         The columns of :data:`PERTURBED_COMPARISONS`, a row for each unordered pair, measure, task and kind. With fewer
@@ -228,17 +234,18 @@ def compare_perturbed(
         row
         for measure in MEASURES
         for group in perturbed_groups(perturbed_by_seed, measure)
-        for row in _compared(group, measure, baselines, fewer)
+        for row in _comparison_rows(group, measure, baselines, undersized)
     ]
     return PERTURBED_COMPARISONS.frame(rows).sort(*KEY, "task", maintain_order=True)
 
 
-def _compared(
-    group: PerturbedGroup, measure: Measure, baselines: Mapping[str, str], fewer: Undersized
+def _comparison_rows(
+    group: PerturbedGroup, measure: Measure, baselines: Mapping[str, str], undersized: Undersized
 ) -> Iterator[Row]:
     """Yield a row for each pair and selection with a common question, and one with a reason for other pairs."""
-    found: dict[Key, TaskEstimate] = {}
+    estimates_of_task: dict[Key, TaskEstimate] = {}
     reasons: dict[Key, list[str | None]] = {}
+    # Estimate each pair's differences, over all tasks and kinds and over each.
     for pair in _pairs(group, measure, baselines):
         whole = (pair, "", "")
         if not group.seeds(*pair):
@@ -247,29 +254,40 @@ def _compared(
         differences = group.difference(*pair)
         for selection in group.selections:
             key = (pair, selection.task, selection.kind)
-            one = group.mean(differences, selection)
-            if one is not None:
-                found[key] = one
+            task_estimate = group.mean(differences, selection)
+            if task_estimate is not None:
+                estimates_of_task[key] = task_estimate
                 reasons[key] = [group.lacking(differences, selection)]
-        if whole not in found:
+        if whole not in estimates_of_task:
             reasons[whole] = [NO_QUESTION]
-    smaller = {key for key in found if any((name, group.key[-1]) in fewer for name in key[0])}
-    estimates = {key: one.estimate.excluded(LEFT_OUT * (key in smaller)) for key, one in found.items()}
-    judged: dict[Key, tuple[Judgement, float | None]] = {}
+    # Undersized vocabularies are compared, but not tested.
+    smaller = {key for key in estimates_of_task if any((name, group.key[-1]) in undersized for name in key[0])}
+    estimates = {
+        key: task_estimate.estimate.exclude(LEFT_OUT * (key in smaller))
+        for key, task_estimate in estimates_of_task.items()
+    }
+    judgements: dict[Key, tuple[Judgement, float | None]] = {}
+    # Means over tasks, over kinds, over both, and single cells are families of tests of their own.
     for family in product((False, True), (False, True)):
-        of_family = {key: one for key, one in estimates.items() if (bool(key[1]), bool(key[2])) == family}
-        judged |= judge_family(of_family, measure)
-    order = {(one.task, one.kind): place for place, one in enumerate(group.selections)}
+        of_family = {key: estimate for key, estimate in estimates.items() if (bool(key[1]), bool(key[2])) == family}
+        judgements |= judge_family(of_family, measure)
+    # Rows in the order of selections, then of pairs.
+    order = {(selection.task, selection.kind): place for place, selection in enumerate(group.selections)}
     for key in sorted(reasons, key=lambda key: (order[key[1:]], key[0])):
         (a, b), task, kind = key
         head = dict(zip(KEY, group.key, strict=True)) | {"task": task, "kind": kind}
         head |= {"measure": measure.name, "a": a, "b": b}
-        if key not in found:
-            yield head | {"verdict": NOT_TESTED, "reason": joined_reasons(*reasons[key])}
+        if key not in estimates_of_task:
+            yield head | {"verdict": NOT_TESTED, "reason": join_reasons(*reasons[key])}
             continue
-        one, (verdict, adjusted) = found[key], judged[key]
-        reason = joined_reasons(verdict.reason, *reasons[key])
-        yield head | judged_values(one, verdict, adjusted) | {"reason": reason} | counts_of(one)
+        task_estimate, (verdict, adjusted) = estimates_of_task[key], judgements[key]
+        reason = join_reasons(verdict.reason, *reasons[key])
+        yield (
+            head
+            | difference_columns(task_estimate, verdict, adjusted)
+            | {"reason": reason}
+            | count_columns(task_estimate)
+        )
 
 
 def _pairs(group: PerturbedGroup, measure: Measure, baselines: Mapping[str, str]) -> list[Pair]:
@@ -277,7 +295,7 @@ def _pairs(group: PerturbedGroup, measure: Measure, baselines: Mapping[str, str]
     sign = 1 if measure.end == "lowest" else -1
     whole = group.selections[0]
     levels = {name: group.mean(group.change(name), whole) for name in group.values}
-    known = [(sign * one.mean, name) for name, one in levels.items() if one is not None]
+    known = [(sign * level.mean, name) for name, level in levels.items() if level is not None]
     best = min(known)[1] if known else None
     return sorted_pairs(list(group.values), best, baselines)
 
@@ -351,7 +369,7 @@ PERTURBED_COMPARISONS = TidyTable(
         *(_COMPARED[name] for name in ("clusters", "seed_deviation", "question_error", "residual_error")),
     ),
     maker=compare_perturbed,
-    takes=("perturbed_by_seed", "baselines", "fewer"),
+    takes=("perturbed_by_seed", "baselines", "undersized"),
     prints=(
         Print(
             "statistics",

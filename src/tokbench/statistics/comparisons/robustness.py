@@ -53,7 +53,7 @@ def robustness_by_kind(robustness_documents: pl.DataFrame) -> pl.DataFrame:
 def compare_robustness(
     robustness_documents: pl.DataFrame,
     baselines_of_all: Mapping[str, str],
-    fewer: Undersized = NONE,
+    undersized: Undersized = NONE,
     unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare every two tokenizers of a corpus and size by tokens added per edit, for each kind of perturbation.
@@ -61,7 +61,7 @@ def compare_robustness(
     Args:
         robustness_documents: edits and tokens of every document.
         baselines_of_all: baseline by variant.
-        fewer: variant and size of undersized vocabularies, which are not tested (default: none).
+        undersized: variant and size of undersized vocabularies, which are not tested (default: none).
         unit_names: name of the units by corpus (default: documents).
 
     Returns:
@@ -76,22 +76,22 @@ def compare_robustness(
         lowest = min(added, key=lambda name: (added[name].sum(), name))
         pairs = sorted_pairs(list(added), lowest, baselines_of_all)
         unit = unit_names.get(str(key[0]), DOCUMENTS)
-        judged = judge_differences(added, edits, pairs, key[1], fewer, unit)
-        for (a, b), judgement in zip(pairs, judged, strict=True):
+        judgements = judge_differences(added, edits, pairs, key[1], undersized, unit)
+        for (a, b), judgement in zip(pairs, judgements, strict=True):
             row = dict(zip(KEY, key, strict=True)) | {"a": a, "b": b, "documents": len(edits)}
             rows.append(row | asdict(judgement))
     return ROBUSTNESS_COMPARISONS.frame(rows)
 
 
-def _judged() -> tuple[Column, ...]:
+def _judgement_columns() -> tuple[Column, ...]:
     """Return the columns of a judgement in tokens per edit."""
     columns = judgement_columns("over documents", "all pairs of the corpus, size and kind")
-    per_edit = (replace(one, unit=PER_EDIT) if one.unit == "bits per byte" else one for one in columns)
+    per_edit = (replace(column, unit=PER_EDIT) if column.unit == "bits per byte" else column for column in columns)
     return tuple(
-        replace(one, heading="a − b (tokens per edit)")
-        if one.name == "difference"
-        else replace(one, definition=one.definition.replace("fewer bits", "fewer tokens added"))
-        for one in per_edit
+        replace(column, heading="a − b (tokens per edit)")
+        if column.name == "difference"
+        else replace(column, definition=column.definition.replace("fewer bits", "fewer tokens added"))
+        for column in per_edit
     )
 
 
@@ -133,9 +133,17 @@ ROBUSTNESS = TidyTable(
 ROBUSTNESS_COMPARISONS = TidyTable(
     "robustness_comparisons",
     f"two variants at a vocabulary size under a kind of perturbation; {WHICH}",
-    (CORPUS, SIZE, KIND, A, B, *_judged(), Column("documents", pl.Int64, "documents with an edit", "documents")),
+    (
+        CORPUS,
+        SIZE,
+        KIND,
+        A,
+        B,
+        *_judgement_columns(),
+        Column("documents", pl.Int64, "documents with an edit", "documents"),
+    ),
     maker=compare_robustness,
-    takes=("robustness_documents", "baselines_of_all", "fewer", "unit_names"),
+    takes=("robustness_documents", "baselines_of_all", "undersized", "unit_names"),
     keys=("corpus", "size", "kind", "a", "b"),
     prints=(
         Print(

@@ -31,7 +31,7 @@ from tokbench.statistics.comparisons.families import (
     over_documents,
     ranking_rows,
     token_counts,
-    without_lossy,
+    unrank_lossy,
 )
 from tokbench.statistics.comparisons.scoreboard_rows import METRIC, accuracies, alignment, model_bits
 from tokbench.statistics.significance.eligibility import FEWER, Trainings
@@ -91,7 +91,7 @@ def scoreboard_families(
         unit_names: name of the units by corpus; units of other corpora are documents.
     """
     lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
-    fewer = undersized_vocabularies(intrinsic)
+    undersized = undersized_vocabularies(intrinsic)
     families = [
         *_tokens(intrinsic, tokens_by_document, unit_names),
         *_ngram_bits(ngram_documents, unit_names),
@@ -99,23 +99,23 @@ def scoreboard_families(
         *accuracies(ACCURACY, ranks_by_size, answers_by_seed, trainings),
         *alignment(ALIGNMENT, _full_text_rows(intrinsic, METRIC), alignment_by_word),
     ]
-    return [_of_equal_size(without_lossy(family, lossy), fewer) for family in families]
+    return [_unrank_undersized(unrank_lossy(family, lossy), undersized) for family in families]
 
 
-def _of_equal_size(family: ComparisonFamily, fewer: Undersized) -> ComparisonFamily:
+def _unrank_undersized(family: ComparisonFamily, undersized: Undersized) -> ComparisonFamily:
     """Return the family with undersized vocabularies unranked; missing tokens would bias the comparison."""
     size = family.head[1]
     values = {
-        name: one._replace(ranked=False, reason=one.reason or FEWER) if (name, size) in fewer else one
-        for name, one in family.values.items()
+        name: value._replace(ranked=False, reason=value.reason or FEWER) if (name, size) in undersized else value
+        for name, value in family.values.items()
     }
     return replace(family, values=values)
 
 
 def _full_text_rows(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
     """Return rows of one metric over full texts."""
-    alone = pl.col("language").n_unique().over("corpus") == 1
-    return intrinsic.filter((pl.col("language") == "") | alone).filter(metric=metric)
+    one_language = pl.col("language").n_unique().over("corpus") == 1
+    return intrinsic.filter((pl.col("language") == "") | one_language).filter(metric=metric)
 
 
 def _tokens(
@@ -125,10 +125,10 @@ def _tokens(
     counted = _full_text_rows(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
     gaps = _full_text_rows(intrinsic, "gap")
     for (corpus, size), part in counted.group_by("corpus", "size", maintain_order=True):
-        here = documents.filter(corpus=corpus, size=size)
-        sizes, by_document = _by_document(here)
+        documents_of_text = documents.filter(corpus=corpus, size=size)
+        sizes, by_document = _by_document(documents_of_text)
         totals = {row["variant"]: (row["value"], row["reason"]) for row in part.iter_rows(named=True)}
-        unit = unit_names.get(str(corpus), "documents" if here["documents"].max() in (None, 1) else GROUPS)
+        unit = unit_names.get(str(corpus), "documents" if documents_of_text["documents"].max() in (None, 1) else GROUPS)
         head = (corpus, size, TOKENS, None, None, part["definition"][0])
         yield token_counts(head, totals, by_document, sizes, unit)
         of_gap = gaps.filter(corpus=corpus, size=size)
@@ -143,8 +143,8 @@ def _by_document(documents: pl.DataFrame) -> tuple[NDArray[np.float64], Document
     filled = documents.filter(pl.col("bytes") > 0)
     if filled.is_empty():
         return np.empty(0), {}
-    every = filled.select("document", "bytes").unique()
-    counted = filled.group_by("variant").len().filter(pl.col("len") == len(every))["variant"].to_list()
+    places = filled.select("document", "bytes").unique()
+    counted = filled.group_by("variant").len().filter(pl.col("len") == len(places))["variant"].to_list()
     shared, tokens = by_variant(filled.filter(pl.col("variant").is_in(counted)), ("document", "bytes"), "tokens")
     return shared["bytes"].to_numpy().astype(np.float64), tokens
 

@@ -11,8 +11,8 @@ import polars as pl
 
 from tokbench.statistics.comparisons.families import ComparisonFamily, Value
 from tokbench.statistics.comparisons.model_bits import NO_SEED, groups
-from tokbench.statistics.comparisons.task_measures import ACCURACY, QuestionGroup, question_groups
-from tokbench.statistics.significance.eligibility import Trainings, fewest
+from tokbench.statistics.comparisons.question_groups import ACCURACY, QuestionGroup, question_groups
+from tokbench.statistics.significance.eligibility import Trainings, fewest_trainings
 from tokbench.statistics.significance.estimate import (
     Estimate,
     Ratio,
@@ -36,14 +36,14 @@ def accuracies(
     Args:
         measure: name of the measure.
         ranks_by_size: see :data:`tokbench.statistics.accuracies.ranks.RANKS_BY_SIZE`.
-        answers_by_seed: see :func:`tokbench.statistics.comparisons.task_measures.question_groups`.
+        answers_by_seed: see :func:`tokbench.statistics.comparisons.question_groups.question_groups`.
         trained: number of trainings of every model.
     """
     keys = ("model", "suite", "size")
-    asked = {group.key: group for group in question_groups(answers_by_seed, ACCURACY, keys)}
+    groups_by_key = {group.key: group for group in question_groups(answers_by_seed, ACCURACY, keys)}
     for key, part in ranks_by_size.sort(*keys, "variant").group_by(keys, maintain_order=True):
         model, suite, size = key
-        group = asked.get(key)
+        group = groups_by_key.get(key)
         values = {
             row["variant"]: _accuracy(row["average"], row["reason"], row["variant"], group)
             for row in part.iter_rows(named=True)
@@ -53,12 +53,13 @@ def accuracies(
             continue
         head = (None, size, measure, model, suite, f"share of questions of {suite} that {model} answers right, a mean "
                 "over tasks")  # fmt: skip
-        answered = {name for name, one in values.items() if one.n is not None}
-        trainings = dict.fromkeys(values, fewest(trained, model, suite, [size]) or 1)
-        unit = next((one.unit for name in answered if group and (one := group.estimate(name))), "")
+        answered = {name for name, value in values.items() if value.n is not None}
+        trainings = dict.fromkeys(values, fewest_trainings(trained, model, suite, [size]) or 1)
+        unit = next((estimate.unit for name in answered if group and (estimate := group.estimate(name))), "")
         over = SEEDS_TOO.format(unit) if unit and max(trainings.values()) > 1 else unit
         yield ComparisonFamily(
-            head, over, "highest", values, partial(_more_accurate, group, answered), UNANSWERED, trainings=trainings
+            head, over, "highest", values, partial(_accuracy_difference, group, answered), UNANSWERED,
+            trainings=trainings,
         )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def _accuracy(average: float | None, reason: str | None, variant: str, group: Qu
     return Value(average, *estimate.ends(), estimate.units, reason)
 
 
-def _more_accurate(group: QuestionGroup | None, answered: set[str], a: str, b: str) -> Estimate | None:
+def _accuracy_difference(group: QuestionGroup | None, answered: set[str], a: str, b: str) -> Estimate | None:
     return group.estimate(a, b) if group is not None and {a, b} <= answered else None
 
 
@@ -85,10 +86,10 @@ def model_bits(measure: str, bits_by_seed: pl.DataFrame, unit_names: Mapping[str
     for group in groups(bits_by_seed, unit_names):
         corpus, model, suite, size = group.key
         head = (corpus, size, measure, model, suite, f"bits of the text by the language model {model}, over its bytes")
-        trainings = {name: len(one) for name, one in group.bits.items()}
+        trainings = {name: len(seeds) for name, seeds in group.bits.items()}
         values = {}
-        for name, one in group.bits.items():
-            level = ratio(np.stack(list(one.values())), group.sizes, trained=True)
+        for name, by_seed in group.bits.items():
+            level = ratio(np.stack(list(by_seed.values())), group.sizes, trained=True)
             assert level is not None
             values[name] = Value(level.difference, *level.ends(), level.units)
         over = SEEDS_TOO.format(group.unit) if max(trainings.values()) > 1 else group.unit
@@ -106,7 +107,7 @@ Sheet = list[Ratio]
 wrong and missed ones. Both are 0 for a word that the tokenizer is not scored on."""
 
 
-def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> Iterator[ComparisonFamily]:
+def alignment(measure: str, intrinsic: pl.DataFrame, by_word: pl.DataFrame) -> Iterator[ComparisonFamily]:
     """Yield alignment with morphemes at every size: the mean over all resources if there are several.
 
     F1 of pooled boundaries is a ratio of sums over words. Words are drawn independently in each resource; resources are
@@ -115,59 +116,59 @@ def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> It
 
     Args:
         measure: name of the measure.
-        measured: values, rows of the table of intrinsic metrics.
+        intrinsic: values, rows of the table of intrinsic metrics.
         by_word: see :data:`tokbench.tabulation.columns.BOUNDARIES`.
     """
     for (corpus, size), part in (
-        foremost(measured).sort("corpus", "size").group_by("corpus", "size", maintain_order=True)
+        headline_rows(intrinsic).sort("corpus", "size").group_by("corpus", "size", maintain_order=True)
     ):
-        kept = by_word.filter(size=size)
-        sheets = sheets_of(kept if corpus == ALL_RESOURCES else kept.filter(corpus=corpus))
+        words_of_size = by_word.filter(size=size)
+        sheets = sheets_of(words_of_size if corpus == ALL_RESOURCES else words_of_size.filter(corpus=corpus))
         values = {
             variant: _value(value, reason, sheets.get(variant))
             for variant, value, reason in part.select("variant", "value", "reason").iter_rows()
         }
-        scored = {name: sheets[name] for name, one in values.items() if one.n is not None}
-        alone = kept.is_empty() or kept["words"].max() == 1
-        over = ("words" if alone else "groups of words") if scored else ""
+        scored = {name: sheets[name] for name, value in values.items() if value.n is not None}
+        by_single_word = words_of_size.is_empty() or words_of_size["words"].max() == 1
+        over = ("words" if by_single_word else "groups of words") if scored else ""
         head = (corpus, size, measure, None, None, part["definition"][0])
-        yield ComparisonFamily(head, over, "highest", values, partial(_more, scored), untested=UNKEPT)
+        yield ComparisonFamily(head, over, "highest", values, partial(_alignment_difference, scored), untested=UNKEPT)
 
 
-def foremost(measured: pl.DataFrame) -> pl.DataFrame:
+def headline_rows(intrinsic: pl.DataFrame) -> pl.DataFrame:
     """Return the rows to report first: means over all resources if there are several, with the first definition."""
-    if ALL_RESOURCES in measured["corpus"]:
-        measured = measured.filter(corpus=ALL_RESOURCES)
-    return measured.filter(pl.col("definition") == pl.col("definition").min().over("corpus"))
+    if ALL_RESOURCES in intrinsic["corpus"]:
+        intrinsic = intrinsic.filter(corpus=ALL_RESOURCES)
+    return intrinsic.filter(pl.col("definition") == pl.col("definition").min().over("corpus"))
 
 
 def sheets_of(by_word: pl.DataFrame) -> dict[str, Sheet]:
     """Return for every variant and resource the words that any variant is scored on; all rows are of one size."""
-    found: dict[str, Sheet] = {name: [] for name in by_word["variant"].unique().sort()}
+    sheets: dict[str, Sheet] = {name: [] for name in by_word["variant"].unique().sort()}
     rows = by_word.with_columns(over=pl.col("right") + (pl.col("wrong") + pl.col("missed")) / 2)
     for _, part in rows.sort("corpus", "word").group_by("corpus", maintain_order=True):
         words = part.select(pl.col("word").unique(maintain_order=True))
-        for name, sheet in found.items():
-            own = words.join(part.filter(variant=name), on="word", how="left", maintain_order="left")
-            right, over = (own[column].fill_null(0).to_numpy().astype(np.float64) for column in ("right", "over"))
+        for name, sheet in sheets.items():
+            scored = words.join(part.filter(variant=name), on="word", how="left", maintain_order="left")
+            right, over = (scored[column].fill_null(0).to_numpy().astype(np.float64) for column in ("right", "over"))
             sheet.append((right, over))
-    return found
+    return sheets
 
 
 def agreement(sheet: Sheet) -> Estimate | None:
     """Return the mean over resources; None if a resource has fewer than two words that the tokenizer is scored on."""
-    kept = [(right[over > 0], over[over > 0]) for right, over in sheet]
-    if not kept or min(len(over) for _, over in kept) < 2:
+    parts = [(right[over > 0], over[over > 0]) for right, over in sheet]
+    if not parts or min(len(over) for _, over in parts) < 2:
         return None
-    return mean_of([one for part in kept if (one := ratio(*part, unit=WORDS)) is not None])
+    return mean_of([estimate for part in parts if (estimate := ratio(*part, unit=WORDS)) is not None])
 
 
 def difference_of_agreements(a: Sheet, b: Sheet) -> Estimate:
     """Return the difference of two means over resources; both must have an :func:`agreement`."""
-    return mean_of([_difference_of_ratios(*both) for both in zip(a, b, strict=True)])
+    return mean_of([_difference_of_ratios(*sheets) for sheets in zip(a, b, strict=True)])
 
 
-def drawn(*sheets: Sheet) -> int:
+def scored_words(*sheets: Sheet) -> int:
     """Return the number of words that at least one of the tokenizers is scored on."""
     return sum(
         int(np.any([over > 0 for _, over in of_resource], axis=0).sum()) for of_resource in zip(*sheets, strict=True)
@@ -176,13 +177,13 @@ def drawn(*sheets: Sheet) -> int:
 
 def _value(value: float | None, reason: str | None, sheet: Sheet | None) -> Value:
     """Return the mean over resources, with its interval over words if the words reproduce it."""
-    found = None if value is None or sheet is None else agreement(sheet)
-    if value is None or sheet is None or found is None or abs(found.difference - value) > SLACK:
+    estimate = None if value is None or sheet is None else agreement(sheet)
+    if value is None or sheet is None or estimate is None or abs(estimate.difference - value) > SLACK:
         return Value(value, reason=reason)
-    return Value(value, *found.ends(), drawn(sheet), reason)
+    return Value(value, *estimate.ends(), scored_words(sheet), reason)
 
 
-def _more(sheets: Mapping[str, Sheet], a: str, b: str) -> Estimate | None:
+def _alignment_difference(sheets: Mapping[str, Sheet], a: str, b: str) -> Estimate | None:
     return difference_of_agreements(sheets[a], sheets[b]) if a in sheets and b in sheets else None
 
 

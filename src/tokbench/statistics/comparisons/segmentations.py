@@ -19,7 +19,8 @@ import polars as pl
 from tokbench.statistics.comparisons.judgement_columns import judgement_columns
 from tokbench.statistics.comparisons.model_bits import DOCUMENTS_EACH, compare_model_bits, groups
 from tokbench.statistics.comparisons.pair_selection import WHICH
-from tokbench.statistics.comparisons.task_measures import Measure, compare_task_measures, question_groups
+from tokbench.statistics.comparisons.question_groups import Measure, question_groups
+from tokbench.statistics.comparisons.task_measures import compare_task_measures
 from tokbench.statistics.significance.estimate import ratio
 from tokbench.statistics.undersized import NONE, Undersized
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SEGMENTATION, SIZE, SUITE, TASK, VARIANT, A, B
@@ -61,10 +62,10 @@ def segmentation_losses(segmented_documents: pl.DataFrame, segmented_questions: 
 
 def _documents(frame: pl.DataFrame) -> Iterator[Row]:
     for (kind, variant), part in frame.group_by("segmentation", "variant", maintain_order=True):
-        own = groups(part.with_columns(bits=pl.col("own_bits")))
-        for of_own, of_loss in zip(own, groups(_lost_bits(part)), strict=True):
-            losses, owns = (np.stack(list(one.bits[str(variant)].values())) for one in (of_loss, of_own))
-            own_bits, loss = (ratio(one, of_loss.sizes, trained=True) for one in (owns, losses))
+        own_groups = groups(part.with_columns(bits=pl.col("own_bits")))
+        for of_own, of_loss in zip(own_groups, groups(_lost_bits(part)), strict=True):
+            losses, owns = (np.stack(list(group.bits[str(variant)].values())) for group in (of_loss, of_own))
+            own_bits, loss = (ratio(bits, of_loss.sizes, trained=True) for bits in (owns, losses))
             assert own_bits is not None
             assert loss is not None
             low, high = loss.ends()
@@ -94,15 +95,15 @@ def _questions(frame: pl.DataFrame) -> Iterator[Row]:
                 for variant in group.variants:
                     losses, owns = group.value(variant), of_own.value(variant)
                     for name, task in [("", None), *((name, number) for number, name in enumerate(group.tasks))]:
-                        loss, own = group.mean(losses, task), of_own.mean(owns, task)
+                        loss, own_estimate = group.mean(losses, task), of_own.mean(owns, task)
                         lacking = group.lacking(losses) if task is None else None
                         row = _head((*group.key, kind, name, measure.name), variant)
-                        if loss is None or own is None or lacking:
+                        if loss is None or own_estimate is None or lacking:
                             yield row | {"seeds": len(losses), "reason": lacking or NO_CHANGE}
                             continue
                         sign = -1 if measure.name == "accuracy" else 1
                         low, high = loss.estimate.ends()
-                        row |= {"own": own.mean, "other": own.mean + sign * loss.mean}
+                        row |= {"own": own_estimate.mean, "other": own_estimate.mean + sign * loss.mean}
                         row |= {"loss": loss.mean, "low": low, "high": high, "texts": loss.questions}
                         yield row | {"clusters": loss.clusters, "seeds": loss.seeds, "reason": loss.reason}
 
@@ -118,7 +119,7 @@ def compare_segmentation_losses(
     segmented_documents: pl.DataFrame,
     segmented_questions: pl.DataFrame,
     baselines: Mapping[str, str],
-    fewer: Undersized = NONE,
+    undersized: Undersized = NONE,
     unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare the losses of every two variants, by each segmentation and measure.
@@ -127,7 +128,7 @@ def compare_segmentation_losses(
         segmented_documents: see :func:`segmentation_losses`.
         segmented_questions: see :func:`segmentation_losses`.
         baselines: baseline by variant.
-        fewer: variant and size of undersized vocabularies, which are not tested (default: none).
+        undersized: variant and size of undersized vocabularies, which are not tested (default: none).
         unit_names: name of the units of documents by corpus (default: documents).
 
     Returns:
@@ -138,12 +139,14 @@ def compare_segmentation_losses(
     columns = SEGMENTATION_LOSS_COMPARISONS.columns
     names = [column.name for column in columns]
     for (kind,), part in segmented_documents.group_by("segmentation", maintain_order=True):
-        compared = compare_model_bits(_lost_bits(part), baselines, fewer, unit_names).rename({"documents": "texts"})
+        compared = compare_model_bits(_lost_bits(part), baselines, undersized, unit_names).rename(
+            {"documents": "texts"}
+        )
         frames.append(
             compared.with_columns(segmentation=pl.lit(kind), task=pl.lit(""), measure=pl.lit(BITS)).select(names)
         )
     for (kind,), part in _lost_answers(segmented_questions).group_by("segmentation", maintain_order=True):
-        compared = compare_task_measures(part, baselines, fewer, measures=ANSWERS)
+        compared = compare_task_measures(part, baselines, undersized, measures=ANSWERS)
         compared = compared.rename({"questions": "texts", "source_corpus": "corpus"})
         frames.append(compared.with_columns(segmentation=pl.lit(kind)).select(names))
     return pl.concat(frames).sort(*KEY, "a", "b", maintain_order=True)
@@ -209,10 +212,11 @@ SEGMENTATION_LOSS_COMPARISONS = TidyTable(
         A,
         B,
         *(
-            replace(one, unit=MEASURE if one.unit == "bits per byte" else one.unit,
-                    heading="a − b" if one.name == "difference" else one.heading,
-                    definition=one.definition.replace("value of a", "loss of a").replace("fewer bits", "smaller loss"))
-            for one in judgement_columns(
+            replace(column, unit=MEASURE if column.unit == "bits per byte" else column.unit,
+                    heading="a − b" if column.name == "difference" else column.heading,
+                    definition=column.definition.replace("value of a", "loss of a")
+                    .replace("fewer bits", "smaller loss"))
+            for column in judgement_columns(
                 "seeds and documents or clusters of questions as crossed random effects",
                 "all pairs of the corpus, model, suite, size, segmentation and measure; for questions, means over "
                 "tasks and single tasks are two families",
@@ -222,7 +226,7 @@ SEGMENTATION_LOSS_COMPARISONS = TidyTable(
         replace(_TEXTS, definition="documents or questions that the segmentation changes for both"),
     ),
     maker=compare_segmentation_losses,
-    takes=("segmented_documents", "segmented_questions", "baselines", "fewer", "unit_names"),
+    takes=("segmented_documents", "segmented_questions", "baselines", "undersized", "unit_names"),
     keys=("corpus", "model", "suite", "size", "segmentation", "task", "measure", "a", "b"),
     prints=(
         Print(

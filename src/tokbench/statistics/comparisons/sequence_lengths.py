@@ -35,7 +35,7 @@ def normalised_lengths(
     """
     numbers = np.arange(len(tokens)) if units is None else np.asarray(units, np.int64)
     left, right = (
-        np.bincount(numbers, np.asarray(one, np.float64)).astype(np.float64) for one in (tokens, of_baseline)
+        np.bincount(numbers, np.asarray(counts, np.float64)).astype(np.float64) for counts in (tokens, of_baseline)
     )
     filled = right > 0
     of_mean = ratio(left[filled] / right[filled], np.ones(int(filled.sum())))
@@ -55,10 +55,10 @@ def _above(difference: float | None) -> float | None:
     return None if difference is None else 1 + difference
 
 
-def _rows(definition: str, found: Ends | None, n: int) -> list[Measurement]:
+def _rows(definition: str, ends: Ends | None, n: int) -> list[Measurement]:
     """Return a value and the ends of its interval as measurements."""
-    value, low, high = found or (None, None, None)
-    none = "the baseline has no tokens" if found is None else ONE
+    value, low, high = ends or (None, None, None)
+    none = "the baseline has no tokens" if ends is None else ONE
     named = (
         (NAME, definition, value),
         *(

@@ -65,10 +65,10 @@ def chrf(sums: Counts) -> Scores:
         Scores from 0 to 100, float64 [...].
     """
     ours, theirs, common = (sums[..., place::3].astype(float) for place in range(3))
-    both = (ours > 0) & (theirs > 0)
-    orders = np.maximum(both.sum(-1), 1)
-    precision = np.where(both, common / np.maximum(ours, 1), 0.0).sum(-1) / orders
-    recall = np.where(both, common / np.maximum(theirs, 1), 0.0).sum(-1) / orders
+    in_both = (ours > 0) & (theirs > 0)
+    orders = np.maximum(in_both.sum(-1), 1)
+    precision = np.where(in_both, common / np.maximum(ours, 1), 0.0).sum(-1) / orders
+    recall = np.where(in_both, common / np.maximum(theirs, 1), 0.0).sum(-1) / orders
     factor = CHRF_BETA**2
     below = factor * precision + recall
     return 100.0 * np.where(below > 0, (1 + factor) * precision * recall / np.where(below > 0, below, 1.0), 0.0)
@@ -79,7 +79,7 @@ def mean(sums: Any) -> Scores:
     return np.asarray(sums[..., 0] / sums[..., 1])
 
 
-def resampled(statistics: Any, score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> Scores:
+def resample_scores(statistics: Any, score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> Scores:
     """Return scores of samples of sentences that are drawn with replacement (Koehn 2004).
 
     Systems that translate the same sentences get the same draws, so their scores are paired.
@@ -95,7 +95,7 @@ def resampled(statistics: Any, score: Score, *, resamples: int = RESAMPLES, seed
     """
     count = len(statistics)
     draws = np.random.default_rng(seed).integers(count, size=(resamples, count))
-    return score(np.stack([np.bincount(drawn, minlength=count) @ statistics for drawn in draws]))
+    return score(np.stack([np.bincount(numbers, minlength=count) @ statistics for numbers in draws]))
 
 
 SCORES: dict[str, Score] = {"BLEU": bleu, "chrF": chrf, "COMET": mean}
@@ -114,25 +114,25 @@ def translation_comparisons(sentences: pl.DataFrame) -> pl.DataFrame:
     for names, part in sentences.group_by(KEYS, maintain_order=True):
         of = dict(zip(KEYS, names, strict=True))
         systems = {
-            str(tokenizers): summed(own, str(of["metric"]))
-            for (tokenizers,), own in part.group_by("tokenizers", maintain_order=True)
+            str(tokenizers): sum_sentences(of_system, str(of["metric"]))
+            for (tokenizers,), of_system in part.group_by("tokenizers", maintain_order=True)
         }
         samples = {
-            name: resampled(statistics, SCORES[str(of["metric"])])
+            name: resample_scores(statistics, SCORES[str(of["metric"])])
             for name, (_, statistics, _) in systems.items()
             if len(statistics)
         }
-        found = [
-            {**of, "a": a, "b": b, **_compared(a, b, systems, samples, SCORES[str(of["metric"])])}
+        pairs = [
+            {**of, "a": a, "b": b, **_comparison(a, b, systems, samples, SCORES[str(of["metric"])])}
             for a, b in combinations(systems, 2)
             if systems[a][0] == systems[b][0]
         ]
-        adjusted = iter(holm([row["p_value"] for row in found if row["p_value"] is not None]).tolist())
-        rows += [row | {"holm": None if row["p_value"] is None else next(adjusted)} for row in found]
+        adjusted = iter(holm([row["p_value"] for row in pairs if row["p_value"] is not None]).tolist())
+        rows += [row | {"holm": None if row["p_value"] is None else next(adjusted)} for row in pairs]
     return pl.DataFrame(rows, schema=TRANSLATION_COMPARISONS.schema)
 
 
-def summed(own: pl.DataFrame, metric: str) -> tuple[list[tuple[int, int]], Any, NDArray[np.float64]]:
+def sum_sentences(sentences: pl.DataFrame, metric: str) -> tuple[list[tuple[int, int]], Any, NDArray[np.float64]]:
     """Sum the sentences of one model, pair of tokenizers and metric over seeds.
 
     Returns:
@@ -140,7 +140,7 @@ def summed(own: pl.DataFrame, metric: str) -> tuple[list[tuple[int, int]], Any, 
     """
     pairs: list[tuple[int, int]] = []
     statistics, values = [], []
-    for (pair,), part in own.sort("pair", maintain_order=True).group_by("pair", maintain_order=True):
+    for (pair,), part in sentences.sort("pair", maintain_order=True).group_by("pair", maintain_order=True):
         pairs.append((int(str(pair)), part.height))
         values.append(float(part["value"].to_numpy().mean()))
         if metric == "COMET":
@@ -151,22 +151,22 @@ def summed(own: pl.DataFrame, metric: str) -> tuple[list[tuple[int, int]], Any, 
     return pairs, np.array(statistics), np.array(values)
 
 
-def _compared(a: str, b: str, systems: dict[str, Any], samples: dict[str, Any], score: Score) -> dict[str, Any]:
+def _comparison(a: str, b: str, systems: dict[str, Any], samples: dict[str, Any], score: Score) -> dict[str, Any]:
     (pairs, ours, our_values), (_, theirs, their_values) = systems[a], systems[b]
-    own, other = float(score(ours.sum(0))), float(score(theirs.sum(0)))
+    score_a, score_b = float(score(ours.sum(0))), float(score(theirs.sum(0)))
     differences = samples[a] - samples[b]
     low, high = np.quantile(differences, [0.025, 0.975]).tolist()
     one_sided = (1 + int((differences <= 0).sum())) / (1 + RESAMPLES)
     seeds = min(count for _, count in pairs)
     tests: dict[str, float | None] = {
         "bootstrap_p": one_sided,
-        "p_value": _normal(own - other, float(differences.std(ddof=1))),
+        "p_value": _normal(score_a - score_b, float(differences.std(ddof=1))),
         "t_test_p": _t_test(our_values - their_values),
     }
     return {
-        "score_a": own,
-        "score_b": other,
-        "difference": own - other,
+        "score_a": score_a,
+        "score_b": score_b,
+        "difference": score_a - score_b,
         "low": low,
         "high": high,
         **(dict.fromkeys(tests) if why_untested(seeds) else tests),

@@ -99,4 +99,4 @@ def placebo_cutoffs(reach: int, bandwidth: int) -> list[int]:
     """
     step = max(bandwidth // 2, 1)
     right = list(range(bandwidth, reach - bandwidth + 1, step))
-    return [-one for one in reversed(right)] + right
+    return [-cutoff for cutoff in reversed(right)] + right

@@ -84,7 +84,7 @@ class ScoredModel:
         ]
         self.seeds = len(by_seed)
         shared = set.intersection(*map(set, by_seed)) if by_seed else set()
-        self.outcomes = [{rank: one[rank] for rank in sorted(shared)} for one in by_seed]
+        self.outcomes = [{rank: outcomes[rank] for rank in sorted(shared)} for outcomes in by_seed]
         uniform = scored.select("rank", "uniform_bits", "scored").drop_nulls().iter_rows()
         self.uniform = {rank: bits / count for rank, bits, count in uniform if rank in shared}
 
@@ -92,7 +92,7 @@ class ScoredModel:
     def means(self) -> dict[int, float]:
         """Outcome by rank, mean over seeds."""
         first = self.outcomes[0] if self.outcomes else {}
-        return {rank: fsum(one[rank] for one in self.outcomes) / self.seeds for rank in first}
+        return {rank: fsum(outcomes[rank] for outcomes in self.outcomes) / self.seeds for rank in first}
 
     def bands(self) -> list[tuple[int, int | None]]:
         """Return the fewest and most occurrences of each frequency band; None for no limit.
@@ -146,24 +146,29 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
         means = model.means
         for kind, cutoff, width, band, ranks in model.fits():
             row = _head(key, kind, cutoff, width, band) | {"seeds": model.seeds}
+            # The jump at the cut-off, of the mean over seeds.
             if (of_means := _jump(means, cutoff, width, ranks)) is None:
                 rows.append(row | {"reason": FEW})
                 continue
             estimate = of_means.estimate
             low, high = estimate.ends()
-            by_seed = [_jump(one, cutoff, width, ranks) for one in model.outcomes]
-            over_seeds = _over_seeds([one.estimate.difference for one in by_seed if one is not None])
+            # Its spread between seeds, in addition to that over tokens.
+            by_seed = [_jump(outcomes, cutoff, width, ranks) for outcomes in model.outcomes]
+            over_seeds = _mean_over_seeds([of_seed.estimate.difference for of_seed in by_seed if of_seed is not None])
             row |= _values_of(estimate)
             if over_seeds is not None:
                 row["seed_low"], row["seed_high"] = over_seeds.ends()
-                row["both_low"], row["both_high"] = _added(estimate, over_seeds).ends()
+                row["both_low"], row["both_high"] = _add_variances(estimate, over_seeds).ends()
+            # As a ratio of probabilities, and with the fitted lines on both sides.
             ratios = ratios_of([estimate.difference, low, high])
             row |= dict(zip(("ratio", "ratio_low", "ratio_high"), ratios, strict=True))
             for side, line in (("inside", of_means.inside), ("outside", of_means.outside)):
                 row |= {side: line.points, f"{side}_level": line.level, f"{side}_slope": line.slope}
+            # The jump of a uniform distribution, which a model has without training.
             untrained = _jump(model.uniform, cutoff, width, ranks)
             row["untrained"] = None if untrained is None else untrained.estimate.difference
             rows.append(row | {"reason": None if model.seeds > 1 else ONE_SEED})
+    # Lowest and highest effect over bandwidths.
     over = pl.when(kind=CUTOFF, band="").then("effect")
     return (
         TOKEN_EFFECTS.frame(rows)
@@ -177,25 +182,27 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
 
 def ratios_of(bits: Sequence[float | None]) -> list[float | None]:
     """Return 2 to the power of each number; None for None."""
-    known = np.array([0.0 if one is None else one for one in bits])
-    found = exponentials_of(known * float(logs_of([2.0])[0])).tolist()
-    return [None if one is None else value for one, value in zip(bits, found, strict=True)]
+    known = np.array([0.0 if exponent is None else exponent for exponent in bits])
+    powers = exponentials_of(known * float(logs_of([2.0])[0])).tolist()
+    return [None if exponent is None else value for exponent, value in zip(bits, powers, strict=True)]
 
 
-def _over_seeds(effects: Sequence[float]) -> Estimate | None:
+def _mean_over_seeds(effects: Sequence[float]) -> Estimate | None:
     """Return the mean effect over seeds with its standard error between them; None for one seed."""
     count = len(effects)
     if count < 2:
         return None
     mean = fsum(effects) / count
-    deviation = sqrt(fsum((one - mean) ** 2 for one in effects) / (count - 1))
+    deviation = sqrt(fsum((effect - mean) ** 2 for effect in effects) / (count - 1))
     return Estimate(mean, deviation / sqrt(count), count - 1.0)
 
 
-def _added(over_tokens: Estimate, over_seeds: Estimate) -> Estimate:
+def _add_variances(over_tokens: Estimate, over_seeds: Estimate) -> Estimate:
     """Return the estimate with the sum of two variances, and Satterthwaite's degrees of freedom."""
-    squares = [one.error * one.error for one in (over_tokens, over_seeds)]
-    parts = [square * square / one.degrees for square, one in zip(squares, (over_tokens, over_seeds), strict=True)]
+    squares = [estimate.error * estimate.error for estimate in (over_tokens, over_seeds)]
+    parts = [
+        square * square / estimate.degrees for square, estimate in zip(squares, (over_tokens, over_seeds), strict=True)
+    ]
     degrees = fsum(squares) ** 2 / fsum(parts) if any(parts) else over_tokens.degrees
     return Estimate(over_tokens.difference, sqrt(fsum(squares)), degrees)
 
@@ -216,9 +223,9 @@ def token_effects_by_seed(token_scores_by_seed: pl.DataFrame, bandwidth: int | N
         for (seed,), scores in part.group_by("seed", maintain_order=True):
             outcomes = ScoredModel(scores, bandwidth).means
             for kind, cutoff, width, band, ranks in shared:
-                if (found := _jump(outcomes, cutoff, width, ranks)) is not None:
+                if (jump_of_seed := _jump(outcomes, cutoff, width, ranks)) is not None:
                     head = _head(key, kind, cutoff, width, band) | {"seed": seed}
-                    rows.append(head | _values_of(found.estimate))
+                    rows.append(head | _values_of(jump_of_seed.estimate))
     return TOKEN_EFFECTS_BY_SEED.frame(rows)
 
 

@@ -13,14 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.statistics.comparisons.task_measures import (
-    ACCURACY,
-    ANSWER_MEASURES,
-    CLUSTERS,
-    MEASURE_NAME,
-    OVER_TASKS,
-)
-from tokbench.statistics.planning.seed_plan import MOST, Pilot, fewest_that
+from tokbench.statistics.comparisons.question_groups import ACCURACY, ANSWER_MEASURES
+from tokbench.statistics.comparisons.task_measures import CLUSTERS, MEASURE_NAME, OVER_TASKS
+from tokbench.statistics.planning.seed_plan import MOST, Pilot, smallest_number
 from tokbench.statistics.significance.eligibility import ONE_TRAINING
 from tokbench.statistics.significance.student import detectable, power_of
 from tokbench.statistics.significance.verdicts import BETTER, NOT_TESTED, POWER, WORSE
@@ -32,7 +27,7 @@ Row = dict[str, Any]
 KEY = ("source_corpus", "model", "suite", "size", "task")
 MOST_QUESTIONS = 1_000_000
 """Largest number of clusters of questions in the search."""
-SIGN = {one.name: 1 if one.end == "highest" else -1 for one in ANSWER_MEASURES}
+SIGN = {measure.name: 1 if measure.end == "highest" else -1 for measure in ANSWER_MEASURES}
 _RATIO = "root mean square of the pairs' differences / that of"
 
 
@@ -57,16 +52,16 @@ def measure_power(task_measure_comparisons: pl.DataFrame) -> pl.DataFrame:
         pools = {name: pool(frame) for name, frame in frames.items()}
         for name, frame in frames.items():
             pooled = pools[name]
-            rank = 1 + sum(other.ratio > pooled.ratio for other in pools.values())
-            against = _against(frame, frames.get(ACCURACY.name), SIGN[name])
-            tested = frame.filter(pl.col("verdict") != NOT_TESTED)["verdict"]
-            significant = int(tested.is_in([BETTER, WORSE]).sum()) if len(tested) else None
+            rank = 1 + sum(rival.ratio > pooled.ratio for rival in pools.values())
+            against = _agreement(frame, frames.get(ACCURACY.name), SIGN[name])
+            verdicts = frame.filter(pl.col("verdict") != NOT_TESTED)["verdict"]
+            significant = int(verdicts.is_in([BETTER, WORSE]).sum()) if len(verdicts) else None
             row = dict(zip(KEY, key, strict=True)) | {"measure": name, "pairs": len(frame), "significant": significant}
             row |= {"seeds": pooled.seeds, "questions": pooled.questions, "clusters": pooled.clusters}
             row |= {"difference": pooled.difference, "error": pooled.error, "signal_to_noise": pooled.ratio}
-            row |= {"over_seeds": _over(pooled, pooled.seed_error), "rank": rank}
-            row |= {"over_questions": _over(pooled, pooled.question_error)} | against
-            rows.append(row | (_needed(pooled) if pooled.seeds > 1 else _needed_of_one_seed(pooled)))
+            row |= {"over_seeds": _signal_to_noise(pooled, pooled.seed_error), "rank": rank}
+            row |= {"over_questions": _signal_to_noise(pooled, pooled.question_error)} | against
+            rows.append(row | (_needed_columns(pooled) if pooled.seeds > 1 else _needed_columns_of_one_seed(pooled)))
     return MEASURE_POWER.frame(rows)
 
 
@@ -116,24 +111,24 @@ def pool(pairs: pl.DataFrame) -> Pool:
     return Pool(difference, error, seeds, questions, clusters, deviation, residual)
 
 
-def _over(pooled: Pool, error: float) -> float | None:
+def _signal_to_noise(pooled: Pool, error: float) -> float | None:
     """Return the difference in units of a part of its error; None if that part is zero."""
     return pooled.difference / error if error > 10**-DECIMALS else None
 
 
-def _against(frame: pl.DataFrame, accuracy: pl.DataFrame | None, sign: int) -> Row:
+def _agreement(frame: pl.DataFrame, accuracy: pl.DataFrame | None, sign: int) -> Row:
     """Return the number of pairs that are ordered as by accuracy, and of those that are separated further."""
     if accuracy is None or frame["measure"][0] == ACCURACY.name:
         return {}
-    ours, theirs = (one["difference"] / one["error"] for one in (frame, accuracy))
+    ours, theirs = (part["difference"] / part["error"] for part in (frame, accuracy))
     return {"agreed": int((sign * ours * theirs > 0).sum()), "further": int((ours.abs() > theirs.abs()).sum())}
 
 
-def _needed(pooled: Pool) -> Row:
+def _needed_columns(pooled: Pool) -> Row:
     """Return the columns from ``detectable`` to ``reason`` for two or more seeds."""
     seeds, clusters, difference = pooled.seeds, pooled.clusters, pooled.difference
     error, degrees = _plan(clusters, pooled.deviation, pooled.question_error).error(seeds)
-    enough = _plan(clusters, pooled.deviation, pooled.question_error).needed(difference)
+    seeds_needed = _plan(clusters, pooled.deviation, pooled.question_error).needed(difference)
     of_answers = min(seeds * pooled.residual**2, pooled.deviation**2)
     of_training = pooled.deviation**2 - of_answers
 
@@ -141,13 +136,17 @@ def _needed(pooled: Pool) -> Row:
         """Return True if ``number`` clusters detect the difference; variance of training stays, the rest shrinks."""
         share = clusters / number
         plan = _plan(number, sqrt(of_training + of_answers * share), pooled.question_error * sqrt(share))
-        return plan.seen(difference, seeds) >= POWER
+        return plan.power(difference, seeds) >= POWER
 
-    needed = fewest_that(detects, MOST_QUESTIONS)
-    reasons = [f"more than {MOST:,} seeds"] * (enough is None)
+    needed = smallest_number(detects, MOST_QUESTIONS)
+    reasons = [f"more than {MOST:,} seeds"] * (seeds_needed is None)
     reasons += ["no number of questions: seeds alone hide the difference"] * (needed is None)
-    many = None if needed is None else ceil(needed * pooled.questions / clusters)
-    row = {"detectable": error * detectable(degrees), "seeds_needed": enough, "questions_needed": many}
+    questions_needed = None if needed is None else ceil(needed * pooled.questions / clusters)
+    row = {
+        "detectable": error * detectable(degrees),
+        "seeds_needed": seeds_needed,
+        "questions_needed": questions_needed,
+    }
     return row | {"reason": "; ".join(reasons) or None}
 
 
@@ -156,16 +155,16 @@ def _plan(clusters: int, deviation: float, question_error: float) -> Pilot:
     return Pilot((), 1, 2, clusters, 0.0, deviation, deviation, question_error)
 
 
-def _needed_of_one_seed(pooled: Pool) -> Row:
+def _needed_columns_of_one_seed(pooled: Pool) -> Row:
     """Return the columns from ``detectable`` to ``reason`` for one seed, over questions only."""
 
     def detects(number: int) -> bool:
         error = pooled.error * sqrt(pooled.clusters / number)
         return power_of(pooled.difference / error, number - 1.0) >= POWER
 
-    needed = fewest_that(detects, MOST_QUESTIONS)
-    many = None if needed is None else ceil(needed * pooled.questions / pooled.clusters)
-    row = {"detectable": pooled.error * detectable(pooled.clusters - 1.0), "questions_needed": many}
+    needed = smallest_number(detects, MOST_QUESTIONS)
+    questions_needed = None if needed is None else ceil(needed * pooled.questions / pooled.clusters)
+    row = {"detectable": pooled.error * detectable(pooled.clusters - 1.0), "questions_needed": questions_needed}
     return row | {"reason": ONE_TRAINING}
 
 

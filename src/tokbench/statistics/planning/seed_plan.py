@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.statistics.comparisons.judgement_columns import BITS
-from tokbench.statistics.inputs import compared_in
+from tokbench.statistics.inputs import read_pilot
 from tokbench.statistics.significance.student import detectable, power_of
 from tokbench.statistics.significance.verdicts import ALPHA, POWER
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE
@@ -61,26 +61,26 @@ class Pilot:
         parts = of_seeds**2 / (seeds - 1) + of_documents**2 / (self.documents - 1)
         return sqrt(whole), whole * whole / parts if parts else seeds - 1.0
 
-    def seen(self, difference: float, seeds: int, deviation: float | None = None) -> float:
+    def power(self, difference: float, seeds: int, deviation: float | None = None) -> float:
         """Return the probability that a two-sided t test at level 0.05 detects a true difference."""
         error, degrees = self.error(seeds, deviation)
         return power_of(difference / error, degrees) if error else 1.0
 
     def needed(self, difference: float, deviation: float | None = None) -> int | None:
         """Return the fewest seeds that detect it with probability 0.8; None if 1,000 do not."""
-        return fewest_that(lambda seeds: self.seen(difference, seeds, deviation) >= POWER, MOST)
+        return smallest_number(lambda seeds: self.power(difference, seeds, deviation) >= POWER, MOST)
 
 
-def fewest_that(detects: Callable[[int], bool], most: int) -> int | None:
-    """Return the smallest number, 2 or more, that detects a difference; None if ``most`` does not.
+def smallest_number(detects: Callable[[int], bool], limit: int) -> int | None:
+    """Return the smallest number, 2 or more, that detects a difference; None if ``limit`` does not.
 
     Args:
         detects: function that is true from some number on.
-        most: largest number in the search.
+        limit: largest number in the search.
     """
-    if not detects(most):
+    if not detects(limit):
         return None
-    low, high = 1, most
+    low, high = 1, limit
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if detects(middle) else (middle, high)
@@ -122,12 +122,12 @@ def plan_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
         The columns of :data:`SEED_PLAN`, a row per corpus, model, suite and size of the pilot.
     """
     rows: list[Row] = []
-    for one in pilots(pilot_comparisons):
-        if not isinstance(one, Pilot):
-            rows.append(dict(zip(KEY, one[0], strict=True)) | {"detect": detect, "reason": one[1]})
+    for pilot in pilots(pilot_comparisons):
+        if not isinstance(pilot, Pilot):
+            rows.append(dict(zip(KEY, pilot[0], strict=True)) | {"detect": detect, "reason": pilot[1]})
             continue
-        needed, at_most = one.needed(detect), one.needed(detect, one.highest)
-        floor = one.document_error * detectable(one.documents - 1.0)
+        needed, at_most = pilot.needed(detect), pilot.needed(detect, pilot.highest)
+        floor = pilot.document_error * detectable(pilot.documents - 1.0)
         reason = None
         if needed is None or at_most is None:
             reason = (
@@ -135,15 +135,19 @@ def plan_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
                 if floor < detect
                 else "no number of seeds: documents alone hide it; test on more"
             )
-        rule = ceil(RULE * (one.run_deviation / detect) ** 2)
-        row = dict(zip(KEY, one.key, strict=True)) | {"detect": detect, "pairs": one.pairs, "pilot_seeds": one.seeds}
-        row |= {"run_deviation": one.run_deviation, "seed_deviation": one.seed_deviation, "highest": one.highest}
-        row |= {"document_error": one.document_error, "floor": floor, "by_rule": max(2, rule)}
+        rule = ceil(RULE * (pilot.run_deviation / detect) ** 2)
+        row = dict(zip(KEY, pilot.key, strict=True)) | {
+            "detect": detect,
+            "pairs": pilot.pairs,
+            "pilot_seeds": pilot.seeds,
+        }
+        row |= {"run_deviation": pilot.run_deviation, "seed_deviation": pilot.seed_deviation, "highest": pilot.highest}
+        row |= {"document_error": pilot.document_error, "floor": floor, "by_rule": max(2, rule)}
         rows.append(row | {"needed": needed, "needed_at_most": at_most, "reason": reason})
     return SEED_PLAN.frame(rows)
 
 
-def seen_by_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
+def detectable_by_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
     """Return the differences that given numbers of seeds detect.
 
     Returns:
@@ -151,27 +155,27 @@ def seen_by_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFram
         no rows if the pilot has no estimates.
     """
     rows: list[Row] = []
-    for one in pilots(pilot_comparisons):
-        for seeds in SHOWN if isinstance(one, Pilot) else ():
-            assert isinstance(one, Pilot)
-            error, degrees = one.error(seeds)
-            by_rule = sqrt(RULE / seeds) * one.run_deviation
-            row = dict(zip(KEY, one.key, strict=True)) | {"seeds": seeds, "by_rule": by_rule}
-            rows.append(row | {"detectable": error * detectable(degrees), "power": one.seen(detect, seeds)})
+    for pilot in pilots(pilot_comparisons):
+        for seeds in SHOWN if isinstance(pilot, Pilot) else ():
+            assert isinstance(pilot, Pilot)
+            error, degrees = pilot.error(seeds)
+            by_rule = sqrt(RULE / seeds) * pilot.run_deviation
+            row = dict(zip(KEY, pilot.key, strict=True)) | {"seeds": seeds, "by_rule": by_rule}
+            rows.append(row | {"detectable": error * detectable(degrees), "power": pilot.power(detect, seeds)})
     return SEEN_BY_SEEDS.frame(rows)
 
 
 def plan_sentences(plan: pl.DataFrame) -> Iterator[str]:
     """Yield a sentence for each row of :func:`plan_seeds`."""
     for row in plan.iter_rows(named=True):
-        what = f"{row['model']} on {row['corpus'] or 'an unnamed corpus'} at {row['size']}"
+        place = f"{row['model']} on {row['corpus'] or 'an unnamed corpus'} at {row['size']}"
         if row["run_deviation"] is None:
-            yield f"{what}: {row['reason']}"
+            yield f"{place}: {row['reason']}"
             continue
         needed = row["reason"] if row["needed"] is None else f"{row['needed']} seeds"
         at_most = "" if row["needed_at_most"] in (None, row["needed"]) else f", {row['needed_at_most']} at most"
         yield (
-            f"{what}: detecting {row['detect']:g} bits per byte needs {needed}{at_most} "
+            f"{place}: detecting {row['detect']:g} bits per byte needs {needed}{at_most} "
             f"({row['by_rule']} by the rule); standard deviation of a run {row['run_deviation']:.4f}, of the paired "
             f"difference {row['seed_deviation']:.4f} (at most {row['highest']:.4f}); smallest difference that any "
             f"number of seeds detects {row['floor']:.4f}"
@@ -228,7 +232,7 @@ SEEN_BY_SEEDS = TidyTable(
         Column("power", pl.Float64, "probability that they detect the requested difference", PROBABILITY,
                "probability"),
     ),
-    maker=seen_by_seeds,
+    maker=detectable_by_seeds,
     takes=("pilot_comparisons", "detect"),
     prints=(
         Print("statistics", f"Differences of bits per byte that a number of seeds detects. {_CAPTION}", arranged=True),
@@ -243,5 +247,5 @@ def seed_tables(pilot: Path, detect: float) -> dict[TidyTable, pl.DataFrame]:
         pilot: folder of the statistics of an experiment that trained models with two or more seeds.
         detect: difference in bits per byte.
     """
-    comparisons = compared_in(pilot)
-    return {SEED_PLAN: plan_seeds(comparisons, detect), SEEN_BY_SEEDS: seen_by_seeds(comparisons, detect)}
+    comparisons = read_pilot(pilot)
+    return {SEED_PLAN: plan_seeds(comparisons, detect), SEEN_BY_SEEDS: detectable_by_seeds(comparisons, detect)}

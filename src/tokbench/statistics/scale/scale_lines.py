@@ -59,6 +59,15 @@ LINE = (
     Column("differs", pl.String, "options that differ on the line"),
 )
 """Columns that identify a line on a corpus and suite at a vocabulary size."""
+AXIS = Column(
+    "axis", pl.String, "quantity: text_bytes (text of the training), flops (arithmetic of the training), parameters, "
+    "parameters_without_embeddings, forward_flops_per_byte or cache_bytes_per_byte (inference, per byte of text)",
+)  # fmt: skip
+SEEDS_OF = Column("seeds", pl.Int64, "seeds that all these models have", "seeds")
+DOCUMENTS_OF = Column("documents", pl.Int64, "documents that all models were tested on", "documents")
+LEVEL = "bits per byte"
+"""Unit of bits per byte in tables."""
+PETA = 1e15
 PLACE = ["document", "language", "bytes"]
 
 
@@ -127,19 +136,26 @@ class ScaleGroup:
 
     def varying(self, axis: str) -> bool:
         """Return True if a quantity has two values or more on the line, for some variant."""
-        return any(len(x := self.on(axis, one)) > 1 and max(x.values()) >= EQUAL * min(x.values()) for one in self.bits)
+        return any(
+            len(x := self.on(axis, variant)) > 1 and max(x.values()) >= EQUAL * min(x.values()) for variant in self.bits
+        )
 
     def seeds(self, variants: Sequence[str], models: Sequence[str]) -> list[int | None]:
         """Return the seeds that all of some models have, with each of some variants."""
-        every = [self.bits[variant][model] for variant in variants for model in models]
-        return [seed for seed in every[0] if all(seed in one for one in every)]
+        by_run = [self.bits[variant][model] for variant in variants for model in models]
+        return [seed for seed in by_run[0] if all(seed in of_run for of_run in by_run)]
 
-    def stacked(self, variant: str, model: str, seeds: Sequence[int | None]) -> NDArray[np.float64]:
+    def stack(self, variant: str, model: str, seeds: Sequence[int | None]) -> NDArray[np.float64]:
         """Return float64 [seeds, documents], bits of a variant's model; the mean over all seeds if none is named."""
         bits = self.bits[variant][model]
         if not seeds:
             return np.array(
-                [[fsum(column) / len(bits) for column in zip(*(one.tolist() for one in bits.values()), strict=True)]]
+                [
+                    [
+                        fsum(column) / len(bits)
+                        for column in zip(*(of_seed.tolist() for of_seed in bits.values()), strict=True)
+                    ]
+                ]
             )
         return np.stack([bits[seed] for seed in seeds])
 
@@ -203,10 +219,14 @@ def lines_of(recipes: Mapping[str, Recipe]) -> list[ScaleLine]:
     Returns:
         Lines with two scales or more, in the order of the recipes; lines of checkpoints have a model with a share.
     """
-    known = {name: one for name, one in recipes.items() if budget_of(one)[0] and {"d_model", "n_layers"} <= one.keys()}
+    known = {
+        name: recipe
+        for name, recipe in recipes.items()
+        if budget_of(recipe)[0] and {"d_model", "n_layers"} <= recipe.keys()
+    }
     lines: list[ScaleLine] = []
     for varies in ("budget", "size"):
-        for names in _grouped(known, varies):
+        for names in _group(known, varies):
             ordered = sorted(names, key=lambda name: _scale(known[name], varies))
             if _scale(known[ordered[0]], varies)[0] == _scale(known[ordered[-1]], varies)[0]:
                 continue
@@ -217,7 +237,7 @@ def lines_of(recipes: Mapping[str, Recipe]) -> list[ScaleLine]:
     for name, recipe in known.items():
         shares = [*recipe.get("evaluate_at", ()), 1.0]
         if len(shares) > 1:
-            lines.append(ScaleLine("checkpoint", tuple(checkpoint(name, one) for one in shares), "training", ()))
+            lines.append(ScaleLine("checkpoint", tuple(checkpoint(name, share) for share in shares), "training", ()))
     return lines
 
 
@@ -231,15 +251,17 @@ def budget_of(recipe: Recipe) -> tuple[str, float]:
     return next(((key, float(recipe[key])) for key in BUDGETS if recipe.get(key) is not None), ("", 0.0))
 
 
-def _grouped(recipes: Mapping[str, Recipe], varies: str) -> Iterator[list[str]]:
+def _group(recipes: Mapping[str, Recipe], varies: str) -> Iterator[list[str]]:
     """Yield the models of each line. If a scale occurs twice, models must also agree in the options of TUNED."""
-    for loose in _by(recipes, list(recipes), varies, TUNED):
+    for loose in _group_by_options(recipes, list(recipes), varies, TUNED):
         scales = [repr(_values(recipes[name], varies)) for name in loose]
-        parts = [loose] if len(set(scales)) == len(scales) else _by(recipes, loose, varies, ())
+        parts = [loose] if len(set(scales)) == len(scales) else _group_by_options(recipes, loose, varies, ())
         yield from (names for names in parts if len(names) > 1)
 
 
-def _by(recipes: Mapping[str, Recipe], names: Sequence[str], varies: str, ignored: Sequence[str]) -> list[list[str]]:
+def _group_by_options(
+    recipes: Mapping[str, Recipe], names: Sequence[str], varies: str, ignored: Sequence[str]
+) -> list[list[str]]:
     groups: dict[str, list[str]] = {}
     for name in names:
         recipe = recipes[name]
@@ -262,7 +284,7 @@ def _scale(recipe: Recipe, varies: str) -> tuple[float, ...]:
 
 def scale_groups(
     bits_by_seed: pl.DataFrame,
-    along: pl.DataFrame,
+    convergence: pl.DataFrame,
     trained_on: pl.DataFrame,
     recipes: Mapping[str, Recipe],
     vocabularies: Mapping[tuple[str, int], int],
@@ -274,7 +296,7 @@ def scale_groups(
     Args:
         bits_by_seed: bits of every document with a column ``seed``, see
             :func:`tokbench.statistics.comparisons.model_bits.compare_model_bits`.
-        along: table ``convergence`` with common names and seeds.
+        convergence: table ``convergence`` with common names and seeds.
         trained_on: table ``trained_on`` with common names and seeds.
         recipes: all options by common name.
         vocabularies: tokens by variant and vocabulary size; the nominal size is used for others.
@@ -283,33 +305,36 @@ def scale_groups(
         unit_names: name of the units by corpus (default: documents).
     """
     columns = ("text_bytes", "tokens", "petaflop", "batches")
+    # Text and arithmetic of the trainings, means over seeds.
     means = trained_on.group_by("variant", "size", "model").agg(pl.col(*columns).mean())
     read = {(row["variant"], row["size"], row["model"]): row for row in means.iter_rows(named=True)}
 
     def costs(corpus: str, variant: str, size: int, model: str, share: float = 1.0) -> dict[str, float]:
-        found = read.get((variant, size, model), dict.fromkeys(columns))
+        totals = read.get((variant, size, model), dict.fromkeys(columns))
         rate = tokens_per_byte.get((variant, size, corpus))
-        if rate is None and found["tokens"] and found["text_bytes"]:
-            rate = found["tokens"] / found["text_bytes"]
-        known = {} if found["text_bytes"] is None else {"text_bytes": share * found["text_bytes"]}
-        known |= {} if found["petaflop"] is None else {"flops": share * found["petaflop"] * 1e15}
+        if rate is None and totals["tokens"] and totals["text_bytes"]:
+            rate = totals["tokens"] / totals["text_bytes"]
+        known = {} if totals["text_bytes"] is None else {"text_bytes": share * totals["text_bytes"]}
+        known |= {} if totals["petaflop"] is None else {"flops": share * totals["petaflop"] * PETA}
         return known | costs_of(recipes[model], vocabularies.get((variant, size), size), rate)
 
     groups: list[ScaleGroup] = []
+    # Checkpoints of one training are a line of their own.
     for line in lines_of(recipes):
         if line.varies == "checkpoint":
-            groups += _checkpoints(line, bits_by_seed, along, costs)
+            groups += _checkpoints(line, bits_by_seed, convergence, costs)
             continue
         part = bits_by_seed.filter(pl.col("model").is_in(line.models)).sort("corpus", "suite", "size", "variant")
         for (corpus, suite, size), rows in part.group_by("corpus", "suite", "size", maintain_order=True):
             if rows["model"].n_unique() < 2:
                 continue
+            # Bits on the documents that all models have, with the costs of each model.
             bits, sizes = _bits(rows)
             pairs = [(variant, model) for variant, models in bits.items() for model in models]
-            found = {pair: costs(str(corpus), pair[0], int(str(size)), pair[1]) for pair in pairs}
+            pair_costs = {pair: costs(str(corpus), pair[0], int(str(size)), pair[1]) for pair in pairs}
             if pairs:
                 unit = unit_names.get(str(corpus), DOCUMENTS)
-                groups.append(ScaleGroup(line, str(corpus), str(suite), int(str(size)), bits, sizes, found, unit))
+                groups.append(ScaleGroup(line, str(corpus), str(suite), int(str(size)), bits, sizes, pair_costs, unit))
     return groups
 
 
@@ -317,29 +342,35 @@ def _bits(rows: pl.DataFrame) -> tuple[dict[str, dict[str, Bits]], NDArray[np.fl
     """Return the bits of the documents that all models have, by variant, model and seed, and the documents' bytes."""
     runs = rows.select("variant", "model").n_unique()
     models = rows.group_by(PLACE).agg(pl.struct("variant", "model").n_unique().alias("models"))
-    wanted = models.filter(pl.col("models") == runs, pl.col("bytes") > 0).sort(PLACE).select(PLACE)
+    places = models.filter(pl.col("models") == runs, pl.col("bytes") > 0).sort(PLACE).select(PLACE)
     bits: dict[str, dict[str, Bits]] = {}
     for (variant, model, seed), part in rows.group_by("variant", "model", "seed", maintain_order=True):
-        lined_up = wanted.join(part, on=PLACE, how="inner", maintain_order="left")
-        if len(lined_up) == len(wanted) and len(wanted):
+        lined_up = places.join(part, on=PLACE, how="inner", maintain_order="left")
+        if len(lined_up) == len(places) and len(places):
             bits.setdefault(str(variant), {}).setdefault(str(model), {})[seed] = lined_up["bits"].to_numpy()
-    return bits, wanted["bytes"].to_numpy().astype(np.float64)
+    return bits, places["bytes"].to_numpy().astype(np.float64)
 
 
-def _checkpoints(line: ScaleLine, bits_by_seed: pl.DataFrame, along: pl.DataFrame, costs: Any) -> Iterator[ScaleGroup]:
+def _checkpoints(
+    line: ScaleLine, bits_by_seed: pl.DataFrame, convergence: pl.DataFrame, costs: Any
+) -> Iterator[ScaleGroup]:
     """Yield the checkpoints of a training on each suite and vocabulary size; they have bits of the complete text."""
     names = {name: float(name.rpartition(" at ")[2]) for name in line.models}
     model = line.models[0].rpartition(" at ")[0]
     corpora = dict(bits_by_seed.filter(model=model).select("suite", "corpus").unique().iter_rows())
-    rows = along.filter(pl.col("model") == model, pl.col("suite").is_in(list(corpora))).drop_nulls("bits_per_byte")
+    rows = convergence.filter(pl.col("model") == model, pl.col("suite").is_in(list(corpora))).drop_nulls(
+        "bits_per_byte"
+    )
     for (suite, size), part in rows.sort("suite", "size", "variant").group_by("suite", "size", maintain_order=True):
         bits: dict[str, dict[str, Bits]] = {}
-        found = {}
+        checkpoint_costs = {}
         for row in part.iter_rows(named=True):
             name = next((name for name, share in names.items() if share == row["share"]), None)
             if name is not None:
                 of_model = bits.setdefault(row["variant"], {}).setdefault(name, {})
                 of_model[row["seed"]] = np.array([row["bits_per_byte"]])
-                found[row["variant"], name] = costs(corpora[suite], row["variant"], row["size"], model, row["share"])
+                checkpoint_costs[row["variant"], name] = costs(
+                    corpora[suite], row["variant"], row["size"], model, row["share"]
+                )
         if any(len(models) > 1 for models in bits.values()):
-            yield ScaleGroup(line, corpora[suite], str(suite), int(str(size)), bits, np.ones(1), found)
+            yield ScaleGroup(line, corpora[suite], str(suite), int(str(size)), bits, np.ones(1), checkpoint_costs)

@@ -5,29 +5,32 @@ A law is bits per byte = a x^-b, a straight line in logarithms, fitted by least 
 shows whether the points are curved, as they are near an irreducible loss (Hoffmann et al. 2022). Two scales give a
 slope and no check. A law describes the range of its data and is not extrapolated.
 
-Each estimate is a sum of weights times logarithms of bits per byte. Logarithms are linearized (delta method), so an
-estimate is a ratio of sums over documents for each seed. Its interval therefore covers seeds and documents as crossed
-random effects, see :func:`tokbench.statistics.significance.estimate.ratio_over_both`. Differences of tokenizers are
-paired by seed and document. Other scales, such as those between the models, are not sampled: no interval covers them.
-
-Reference: :mod:`tokbench.reference.scaling`.
+Estimates and their intervals are those of :mod:`tokbench.statistics.scale.power_law`, orders those of
+:mod:`tokbench.statistics.scale.rank_order`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
-from math import fsum, inf
+from math import fsum
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from tokbench.kernels.elementary import exponentials_of, logs_of
-from tokbench.statistics.comparisons.model_bits import NO_SEED
-from tokbench.statistics.scale.scale_lines import AXES, LINE, ScaleGroup
-from tokbench.statistics.significance.eligibility import ONE_TRAINING
-from tokbench.statistics.significance.estimate import Estimate, ratio
+from tokbench.kernels.elementary import exponentials_of
+from tokbench.statistics.scale.power_law import (
+    Points,
+    curvature_weights,
+    interval_limit,
+    points_of,
+    slope_weights,
+    sum_of_logs,
+    terms_of,
+)
+from tokbench.statistics.scale.rank_order import kendall, resampled_levels, tau_interval
+from tokbench.statistics.scale.scale_lines import AXES, AXIS, DOCUMENTS_OF, LEVEL, LINE, SEEDS_OF, ScaleGroup
+from tokbench.statistics.significance.estimate import Estimate
 from tokbench.statistics.significance.judgements import judge
 from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 from tokbench.statistics.undersized import NONE, Undersized
@@ -35,135 +38,12 @@ from tokbench.tabulation.columns import REASON, VARIANT, A, B
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 Row = dict[str, Any]
-ONE_DOCUMENT = "one document: how much other documents would differ is not known"
 TWO_VALUES = "two scales: a slope, and no check of the law"
 STRAIGHT, SLOWER, FASTER = "no significant curvature", "falls more slowly at large scale", "falls faster at large scale"
 STEEPER, FLATTER = "steeper", "flatter"
-RESAMPLES = 1000
-AXIS = Column(
-    "axis", pl.String, "quantity: text_bytes (text of the training), flops (arithmetic of the training), parameters, "
-    "parameters_without_embeddings, forward_flops_per_byte or cache_bytes_per_byte (inference, per byte of text)",
-)  # fmt: skip
-SEEDS_OF = Column("seeds", pl.Int64, "seeds that all these models have", "seeds")
-DOCUMENTS_OF = Column("documents", pl.Int64, "documents that all models were tested on", "documents")
 OVER = "seeds and documents as crossed random effects; over documents with one seed, over seeds for checkpoints"
-LEVEL = "bits per byte"
 _PAIRS = "pairs"
 _UNTESTED = "nothing is tested with fewer than three trainings"
-
-
-@dataclass(frozen=True, slots=True)
-class Weighted:
-    """Bits of a model with their weight in a sum of logarithms.
-
-    Attributes:
-        weight: weight of the logarithm of bits per byte.
-        bits: float64 [seeds, documents].
-    """
-
-    weight: float
-    bits: NDArray[np.float64]
-
-
-def sum_of_logs(terms: Sequence[Weighted], sizes: NDArray[np.float64], paired: bool = True) -> Estimate | float:
-    """Return a weighted sum of logarithms of bits per byte, with its standard error if there is one.
-
-    Args:
-        terms: terms with the same seeds and documents.
-        sizes: float64 [documents], bytes of the documents.
-        paired: False if the terms have no seed in common; there is then no standard error (default: True).
-
-    Returns:
-        An estimate over seeds and documents, over documents only for one seed; for one document, only the value.
-    """
-    whole = fsum(sizes.tolist())
-    levels = [fsum(term.bits.ravel().tolist()) / (len(term.bits) * whole) for term in terms]
-    value = fsum(term.weight * log for term, log in zip(terms, logs_of(levels).tolist(), strict=True))
-    parts = np.zeros(terms[0].bits.shape)
-    for term, level in zip(terms, levels, strict=True):
-        parts += term.weight / level * term.bits
-    estimate = ratio(parts, sizes, trained=True) if paired else None
-    return value if estimate is None or estimate.error == inf else replace(estimate, difference=value)
-
-
-def slope_weights(logs: Sequence[float]) -> list[float]:
-    """Return the weights of the values in the slope of a least-squares line over ``logs``, of two distinct or more."""
-    mean = fsum(logs) / len(logs)
-    squares = fsum((one - mean) ** 2 for one in logs)
-    return [(one - mean) / squares for one in logs]
-
-
-def curvature_weights(logs: Sequence[float]) -> list[float]:
-    """Return the weights of the values in the quadratic coefficient of a least-squares parabola.
-
-    Args:
-        logs: three distinct numbers or more.
-    """
-    mean = fsum(logs) / len(logs)
-    squares = [(one - mean) ** 2 for one in logs]
-    slope = fsum(weight * square for weight, square in zip(slope_weights(logs), squares, strict=True))
-    level = fsum(squares) / len(logs)
-    rest = [square - level - slope * (one - mean) for one, square in zip(logs, squares, strict=True)]
-    whole = fsum(one * one for one in rest)
-    return [one / whole for one in rest]
-
-
-def line_weights(logs: Sequence[float], at: float) -> list[float]:
-    """Return the weights of the values in the least-squares line at the point ``at``."""
-    mean = fsum(logs) / len(logs)
-    return [1 / len(logs) + (at - mean) * weight for weight in slope_weights(logs)]
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """The models of one tokenizer on a line, over one quantity.
-
-    Attributes:
-        models: models with a value of the quantity, from the smallest scale to the largest.
-        values: the quantity.
-        logs: its logarithms.
-        seeds: seeds that all these models have.
-    """
-
-    models: tuple[str, ...]
-    values: tuple[float, ...]
-    logs: tuple[float, ...]
-    seeds: tuple[int | None, ...]
-
-    @property
-    def distinct(self) -> int:
-        """Number of distinct values."""
-        return len(set(self.logs))
-
-
-def points_of(group: ScaleGroup, axis: str, variants: Sequence[str]) -> list[Points]:
-    """Return the points of some tokenizers over a quantity, for the models and seeds that all of them have.
-
-    Returns:
-        A list in the order of ``variants``; empty if they have fewer than two models with different values in common.
-    """
-    on = [group.on(axis, variant) for variant in variants]
-    models = [model for model in group.line.models if all(model in known for known in on)]
-    if len(models) < 2 or any(max(x := [known[m] for m in models]) <= min(x) for known in on):
-        return []
-    seeds = tuple(group.seeds(variants, models))
-    values = [tuple(known[model] for model in models) for known in on]
-    return [Points(tuple(models), one, tuple(logs_of(one).tolist()), seeds) for one in values]
-
-
-def terms_of(group: ScaleGroup, variant: str, points: Points, weights: Sequence[float]) -> list[Weighted]:
-    """Return the weighted bits of a tokenizer's models."""
-    return [
-        Weighted(weight, group.stacked(variant, model, points.seeds))
-        for model, weight in zip(points.models, weights, strict=True)
-    ]
-
-
-def why_not(group: ScaleGroup, seeds: Sequence[int | None]) -> str | None:
-    """Return a limit of the intervals over these seeds; None if they cover seeds and documents."""
-    if not seeds:
-        return NO_SEED
-    return ONE_TRAINING if len(seeds) == 1 else ONE_DOCUMENT if len(group.bytes) == 1 else None
 
 
 def fit_scales(scale_groups: Sequence[ScaleGroup]) -> pl.DataFrame:
@@ -179,12 +59,14 @@ def fit_scales(scale_groups: Sequence[ScaleGroup]) -> pl.DataFrame:
     rows: list[Row] = []
     for group in scale_groups:
         for axis in filter(group.varying, AXES[group.line.varies]):
-            found = {variant: one for variant in sorted(group.bits) for one in points_of(group, axis, [variant])}
-            curves = {variant: _curvature(group, variant, points) for variant, points in found.items()}
-            tested = {variant: one for variant, one in curves.items() if isinstance(one, Estimate)}
-            judged = dict(zip(tested, judge(list(tested.values())), strict=True))
-            for variant, points in found.items():
-                verdict = judged[variant].verdict if variant in judged else NOT_TESTED
+            points_by_variant = {
+                variant: points for variant in sorted(group.bits) for points in points_of(group, axis, [variant])
+            }
+            curves = {variant: _curvature(group, variant, points) for variant, points in points_by_variant.items()}
+            estimates = {variant: curve for variant, curve in curves.items() if isinstance(curve, Estimate)}
+            judgements = dict(zip(estimates, judge(list(estimates.values())), strict=True))
+            for variant, points in points_by_variant.items():
+                verdict = judgements[variant].verdict if variant in judgements else NOT_TESTED
                 kind = {BETTER: FASTER, WORSE: SLOWER, NO_DIFFERENCE: STRAIGHT}.get(verdict, NOT_TESTED)
                 head = group.head | {"variant": variant, "axis": axis}
                 rows.append(head | _fit(group, variant, points, curves[variant], kind))
@@ -205,13 +87,14 @@ def _fit(group: ScaleGroup, variant: str, points: Points, curve: Estimate | floa
     value = slope.difference if isinstance(slope, Estimate) else slope
     mean = fsum(points.logs) / len(points.logs)
     levels = [
-        _value(sum_of_logs([one], group.bytes, False)) for one in terms_of(group, variant, points, [1.0] * len(weights))
+        _value(sum_of_logs([term], group.bytes, False))
+        for term in terms_of(group, variant, points, [1.0] * len(weights))
     ]
     level = fsum(levels) / len(levels)
     fitted = [level + value * (log - mean) for log in points.logs]
     rest = max(abs(bits - at) for bits, at in zip(levels, fitted, strict=True))
     bits = exponentials_of([levels[0], levels[-1], level - value * mean, rest]).tolist()
-    low, high = _reversed(_ends(slope))
+    low, high = _negate(_ends(slope))
     row: Row = {"scales": len(points.models), "lowest": min(points.values), "highest": max(points.values)}
     row |= {"bits_at_smallest": bits[0], "bits_at_largest": bits[1], "coefficient": bits[2]}
     row |= {"exponent": -value, "low": low, "high": high}
@@ -222,29 +105,29 @@ def _fit(group: ScaleGroup, variant: str, points: Points, curve: Estimate | floa
         row["residual"] = bits[3] - 1
     row["law"] = kind if points.distinct >= 3 else TWO_VALUES
     row |= {"seeds": len(points.seeds), "documents": len(group.bytes)}
-    return row | {"reason": why_not(group, points.seeds)}
+    return row | {"reason": interval_limit(group, points.seeds)}
 
 
-def _value(one: Estimate | float) -> float:
-    return one.difference if isinstance(one, Estimate) else one
+def _value(estimate: Estimate | float) -> float:
+    return estimate.difference if isinstance(estimate, Estimate) else estimate
 
 
-def _ends(one: Estimate | float | None) -> tuple[float | None, float | None]:
-    return one.ends() if isinstance(one, Estimate) else (None, None)
+def _ends(estimate: Estimate | float | None) -> tuple[float | None, float | None]:
+    return estimate.ends() if isinstance(estimate, Estimate) else (None, None)
 
 
-def _reversed(ends: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+def _negate(ends: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
     """Return an interval of the value with the opposite sign."""
     low, high = ends
     return (None if high is None else -high, None if low is None else -low)
 
 
-def compare_scales(scale_groups: Sequence[ScaleGroup], fewer: Undersized = NONE) -> pl.DataFrame:
+def compare_scales(scale_groups: Sequence[ScaleGroup], undersized: Undersized = NONE) -> pl.DataFrame:
     """Compare the exponents of every two tokenizers on a line.
 
     Args:
         scale_groups: see :func:`tokbench.statistics.scale.scale_lines.scale_groups`.
-        fewer: variant and size of undersized vocabularies, which are not compared (default: none).
+        undersized: variant and size of undersized vocabularies, which are not compared (default: none).
 
     Returns:
         The columns of :data:`SCALE_COMPARISONS`, over common models, seeds and documents. All pairs of a line over one
@@ -252,91 +135,40 @@ def compare_scales(scale_groups: Sequence[ScaleGroup], fewer: Undersized = NONE)
     """
     rows: list[Row] = []
     for group in scale_groups:
-        variants = [one for one in sorted(group.bits) if (one, group.size) not in fewer]
+        variants = [variant for variant in sorted(group.bits) if (variant, group.size) not in undersized]
         for axis in filter(group.varying, AXES[group.line.varies]):
-            found: dict[tuple[str, str], tuple[Estimate | float, Points]] = {}
+            slopes: dict[tuple[str, str], tuple[Estimate | float, Points]] = {}
+            # Differences of exponents, over the models and seeds that both have.
             for a, b in combinations(variants, 2):
-                if both := points_of(group, axis, [a, b]):
-                    signed = zip((a, b), both, (-1.0, 1.0), strict=True)
+                if points_of_both := points_of(group, axis, [a, b]):
+                    signed = zip((a, b), points_of_both, (-1.0, 1.0), strict=True)
                     terms = [
                         term
-                        for variant, one, sign in signed
-                        for term in terms_of(group, variant, one, [sign * w for w in slope_weights(one.logs)])
+                        for variant, points, sign in signed
+                        for term in terms_of(group, variant, points, [sign * w for w in slope_weights(points.logs)])
                     ]
-                    found[a, b] = sum_of_logs(terms, group.bytes, bool(both[0].seeds)), both[0]
-            tested = {
-                pair: replace(one, unit=group.unit) for pair, (one, _) in found.items() if isinstance(one, Estimate)
+                    slopes[a, b] = sum_of_logs(terms, group.bytes, bool(points_of_both[0].seeds)), points_of_both[0]
+            # Test all pairs as one family.
+            estimates = {
+                pair: replace(slope, unit=group.unit)
+                for pair, (slope, _) in slopes.items()
+                if isinstance(slope, Estimate)
             }
-            verdicts = dict(zip(tested, judge(list(tested.values())), strict=True))
-            for pair, (one, points) in found.items():
-                row = group.head | {"axis": axis, "a": pair[0], "b": pair[1], "difference": _value(one)}
+            verdicts = dict(zip(estimates, judge(list(estimates.values())), strict=True))
+            for pair, (slope, points) in slopes.items():
+                row = group.head | {"axis": axis, "a": pair[0], "b": pair[1], "difference": _value(slope)}
                 row |= {"scales": len(points.models), "seeds": len(points.seeds), "documents": len(group.bytes)}
-                row |= {"verdict": NOT_TESTED, "reason": why_not(group, points.seeds)}
-                if judged := verdicts.get(pair):
-                    row |= {name: getattr(judged, name) for name in ("low", "high", "p_value", "holm", "detectable")}
-                    row["verdict"] = {BETTER: FLATTER, WORSE: STEEPER}.get(judged.verdict, judged.verdict)
-                    row["reason"] = judged.reason or row["reason"]
+                row |= {"verdict": NOT_TESTED, "reason": interval_limit(group, points.seeds)}
+                if judgement := verdicts.get(pair):
+                    row |= {name: getattr(judgement, name) for name in ("low", "high", "p_value", "holm", "detectable")}
+                    row["verdict"] = {BETTER: FLATTER, WORSE: STEEPER}.get(judgement.verdict, judgement.verdict)
+                    row["reason"] = judgement.reason or row["reason"]
                 rows.append(row)
     return SCALE_COMPARISONS.frame(rows)
 
 
-def kendall(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Kendall's tau-b of the rows of ``x`` and ``y`` (Kendall 1945), column by column.
-
-    Args:
-        x, y: float64 [items, columns].
-
-    Returns:
-        float64 [columns]; not a number where one of the two does not vary.
-    """
-    pairs = list(combinations(range(len(x)), 2))
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    signs_x, signs_y = np.sign(x[first] - x[second]), np.sign(y[first] - y[second])
-    concordant = (signs_x * signs_y).sum(0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(concordant / np.sqrt((signs_x**2).sum(0) * (signs_y**2).sum(0)))
-
-
-def resampled_levels(
-    bits: Sequence[NDArray[np.float64]], sizes: NDArray[np.float64], seed: int = 0
-) -> NDArray[np.float64]:
-    """Return resampled bits per byte of models, with seeds and documents drawn independently (Owen 2007).
-
-    All models share the draws of a resample, so differences between them are paired.
-
-    Args:
-        bits: float64 [seeds, documents] for each model, with the same seeds and documents.
-        sizes: float64 [documents], bytes of the documents.
-        seed: seed of the draws (default: 0).
-
-    Returns:
-        float64 [models, RESAMPLES].
-    """
-    seeds, documents = bits[0].shape
-    rng = np.random.default_rng(seed)
-    of_seeds = rng.multinomial(seeds, [1 / seeds] * seeds, RESAMPLES).astype(np.float64)
-    of_documents = rng.multinomial(documents, [1 / documents] * documents, RESAMPLES).astype(np.float64)
-    sums, whole = np.zeros((len(bits), RESAMPLES)), np.zeros(RESAMPLES)
-    every = np.stack(bits)
-    for document in range(documents):
-        drawn = np.zeros((len(bits), RESAMPLES))
-        for one in range(seeds):
-            drawn += every[:, one, document, np.newaxis] * of_seeds[:, one]
-        sums += drawn * of_documents[:, document]
-        whole += sizes[document] * of_documents[:, document]
-    return np.asarray(sums / (seeds * whole))
-
-
-def tau_interval(taus: NDArray[np.float64]) -> tuple[float | None, float | None]:
-    """Return the 95 % percentile interval of resampled coefficients; None if any is not a number."""
-    if np.isnan(taus).any():
-        return None, None
-    low, high = np.quantile(taus, [0.025, 0.975]).tolist()
-    return low, high
-
-
 def scale_orders(
-    scale_groups: Sequence[ScaleGroup], bits_comparisons: pl.DataFrame, fewer: Undersized = NONE
+    scale_groups: Sequence[ScaleGroup], bits_comparisons: pl.DataFrame, undersized: Undersized = NONE
 ) -> pl.DataFrame:
     """Compare the order of the tokenizers at the smallest scale of a line with that at the largest.
 
@@ -344,40 +176,43 @@ def scale_orders(
         scale_groups: see :func:`tokbench.statistics.scale.scale_lines.scale_groups`.
         bits_comparisons: verdicts of pairs at each scale, see
             :data:`tokbench.statistics.comparisons.model_bits.BITS_COMPARISONS`.
-        fewer: variant and size of undersized vocabularies, which are left out (default: none).
+        undersized: variant and size of undersized vocabularies, which are left out (default: none).
 
     Returns:
         The columns of :data:`SCALE_ORDERS`, a row per line with two tokenizers or more.
     """
     rows: list[Row] = []
     for group in scale_groups:
+        # Tokenizers with a model at both ends of the line.
         ends = group.line.models[0], group.line.models[-1]
         variants = [
-            one
-            for one in sorted(group.bits)
-            if (one, group.size) not in fewer and all(end in group.of(one) for end in ends)
+            variant
+            for variant in sorted(group.bits)
+            if (variant, group.size) not in undersized and all(end in group.of(variant) for end in ends)
         ]
         if len(variants) < 2:
             continue
         seeds = group.seeds(variants, ends)
-        bits = [group.stacked(variant, end, seeds) for end in ends for variant in variants]
-        levels = np.array([[fsum(one.ravel().tolist())] for one in bits])
+        bits = [group.stack(variant, end, seeds) for end in ends for variant in variants]
+        # Kendall's tau between both ends, with a bootstrap interval.
+        levels = np.array([[fsum(bits_of_model.ravel().tolist())] for bits_of_model in bits])
         split = len(variants)
         tau = float(kendall(levels[:split], levels[split:])[0])
         low, high = None, None
         if seeds and (len(seeds) > 1 or len(group.bytes) > 1):
-            drawn = resampled_levels(bits, group.bytes)
-            low, high = tau_interval(kendall(drawn[:split], drawn[split:]))
+            draws = resampled_levels(bits, group.bytes)
+            low, high = tau_interval(kendall(draws[:split], draws[split:]))
+        # Pairs that differ significantly, and those whose sign differs between two scales.
         verdicts = _verdicts(group, bits_comparisons, variants)
-        significant = [sum(one.get(end, 0) != 0 for one in verdicts.values()) if verdicts else None for end in ends]
-        both = [one for one in verdicts.values() if sum(sign != 0 for sign in one.values()) > 1]
-        reversed_ = [one for one in both if {-1, 1} <= set(one.values())]
+        significant = [sum(signs.get(end, 0) != 0 for signs in verdicts.values()) if verdicts else None for end in ends]
+        pairs = [signs for signs in verdicts.values() if sum(sign != 0 for sign in signs.values()) > 1]
+        reversed_ = [signs for signs in pairs if {-1, 1} <= set(signs.values())]
         row = group.head | {"smallest": ends[0], "largest": ends[1], "tokenizers": split}
         row |= {"tau": None if tau != tau else tau, "low": low, "high": high, "pairs": split * (split - 1) // 2}
         row |= {"significant_at_smallest": significant[0], "significant_at_largest": significant[1]}
         if verdicts:
-            row |= {"significant_at_two": len(both), "reversed": len(reversed_)}
-        row |= {"seeds": len(seeds), "documents": len(group.bytes), "reason": why_not(group, seeds)}
+            row |= {"significant_at_two": len(pairs), "reversed": len(reversed_)}
+        row |= {"seeds": len(seeds), "documents": len(group.bytes), "reason": interval_limit(group, seeds)}
         rows.append(row)
     return SCALE_ORDERS.frame(rows)
 
@@ -468,7 +303,7 @@ SCALE_COMPARISONS = TidyTable(
         REASON,
     ),
     maker=compare_scales,
-    takes=("scale_groups", "fewer"),
+    takes=("scale_groups", "undersized"),
     prints=(
         Print(
             "models",
@@ -509,7 +344,7 @@ SCALE_ORDERS = TidyTable(
         REASON,
     ),
     maker=scale_orders,
-    takes=("scale_groups", "bits_comparisons", "fewer"),
+    takes=("scale_groups", "bits_comparisons", "undersized"),
     prints=(
         Print(
             "models",

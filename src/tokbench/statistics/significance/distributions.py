@@ -46,10 +46,10 @@ def chi_squared_tail(statistic: float, degrees: int) -> float:
 
 
 @lru_cache(maxsize=4096)
-def binomial_tail(least: int, trials: int) -> float:
+def binomial_tail(heads_at_least: int, trials: int) -> float:
     """Return the probability of at least ``least`` heads in ``trials`` throws of a fair coin; exact, rounded once."""
-    ways = term = comb(trials, max(least, 0))
-    for heads in range(max(least, 0), trials):
+    ways = term = comb(trials, max(heads_at_least, 0))
+    for heads in range(max(heads_at_least, 0), trials):
         term = term * (trials - heads) // (heads + 1)
         ways += term
     return float(Fraction(ways, 1 << trials))

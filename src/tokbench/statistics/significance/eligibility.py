@@ -37,7 +37,7 @@ Trainings = Mapping[tuple[str, str, int], int]
 """Number of trainings by model, suite and vocabulary size."""
 
 
-def fewest(trainings: Trainings | None, model: str, suite: str, sizes: Iterable[int]) -> int | None:
+def fewest_trainings(trainings: Trainings | None, model: str, suite: str, sizes: Iterable[int]) -> int | None:
     """Return the fewest trainings of a model at some sizes.
 
     Args:

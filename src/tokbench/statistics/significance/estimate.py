@@ -90,7 +90,7 @@ class Estimate:
             return self.over_units.p_value()
         return combined_p(self.difference, self.over_units, self.over_seeds, by_student)
 
-    def excluded(self, reason: str) -> "Estimate":
+    def exclude(self, reason: str) -> "Estimate":
         """Return the estimate as one that is not tested for a reason of its tokenizers."""
         return replace(self, reason=reason)
 
@@ -202,12 +202,12 @@ def mean_of(estimates: Sequence[Estimate]) -> Estimate:
     count = len(estimates)
     if count == 1:
         return estimates[0]
-    squares = [one.error * one.error for one in estimates]
+    squares = [estimate.error * estimate.error for estimate in estimates]
     whole = fsum(squares)
-    parts = fsum(square * square / one.degrees for square, one in zip(squares, estimates, strict=True))
-    degrees = whole * whole / parts if parts and whole < inf else fsum(one.degrees for one in estimates)
-    units = sum(one.units or 0 for one in estimates)
-    difference = fsum(one.difference for one in estimates) / count
+    parts = fsum(square * square / estimate.degrees for square, estimate in zip(squares, estimates, strict=True))
+    degrees = whole * whole / parts if parts and whole < inf else fsum(estimate.degrees for estimate in estimates)
+    units = sum(estimate.units or 0 for estimate in estimates)
+    difference = fsum(estimate.difference for estimate in estimates) / count
     return Estimate(difference, sqrt(whole) / count, degrees, None, units or None, estimates[0].unit)
 
 
@@ -261,18 +261,23 @@ def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> 
     seeds, documents = parts.shape
     whole = exact_sum(wholes)
     mean = exact_sum(parts.ravel()) / (seeds * whole)
+    # Linearize the ratio (Cochran 1977): values by seed and document that average to it.
     values = mean + documents * (parts - mean * wholes) / whole
     by_seed = np.array([exact_sum(row) for row in values]) / documents
     by_document = np.array([exact_sum(column) for column in values.T]) / seeds
+    # Mean squares of seeds, documents and their interaction (two-way random effects without replication).
     of_seeds = documents * _squares(by_seed - mean) / (seeds - 1)
     of_documents = seeds * _squares(by_document - mean) / (documents - 1)
     rest = (values - by_seed[:, np.newaxis] - by_document + mean).ravel()
     of_rest = _squares(rest) / ((seeds - 1) * (documents - 1))
     whole_square = max(of_seeds + of_documents - of_rest, of_seeds, of_documents)
+    # Documents of equal size with the same effective number (Kish 1965).
     equal = max(whole * whole / _squares(wholes), 2.0)
+    # Satterthwaite's degrees of freedom (1946), not fewer than those of the smaller factor.
     variances = of_seeds**2 / (seeds - 1) + of_documents**2 / (equal - 1)
     variances += of_rest**2 / ((seeds - 1) * (equal - 1))
     fewest = min(seeds, equal) - 1.0
+    # The same spread for intervals by sign flips: over units, between seeds, and the rest.
     means = np.array([exact_sum(column) for column in parts.T]) / seeds
     share = wholes / whole
     of_units, degrees = over_units((means - mean * wholes) / whole, share)

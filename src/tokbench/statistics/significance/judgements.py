@@ -54,14 +54,14 @@ class Judgement:
     n: int | None = None
     unit: str | None = None
 
-    def reversed(self, *, relative: bool = False) -> "Judgement":
+    def reverse(self, *, relative: bool = False) -> "Judgement":
         """Return the verdict on b.
 
         Args:
             relative: True if the difference is a ratio minus 1 (default: False).
         """
         opposite = OPPOSITE.get(self.verdict, self.verdict)
-        difference, low, high = (_opposite(one, relative) for one in (self.difference, self.high, self.low))
+        difference, low, high = (_opposite(end, relative) for end in (self.difference, self.high, self.low))
         assert difference is not None
         return replace(self, difference=difference, low=low, high=high, verdict=opposite)
 
@@ -99,23 +99,27 @@ def judge(family: Sequence[Estimate], end: "Direction" = "lowest") -> list[Judge
         end: better end of the measure (default: "lowest").
     """
     reasons = _reasons(family)
-    p_values = [one.p_value for one, reason in zip(family, reasons, strict=True) if not reason]
+    p_values = [estimate.p_value for estimate, reason in zip(family, reasons, strict=True) if not reason]
     adjusted = iter(zip(p_values, holm(p_values).tolist(), strict=True))  # type: ignore[arg-type]
-    found = []
-    for one, reason in zip(family, reasons, strict=True):
-        ends = one.ends()
-        units = (one.units, None if one.units is None else one.unit)
+    judgements = []
+    for estimate, reason in zip(family, reasons, strict=True):
+        ends = estimate.ends()
+        units = (estimate.units, None if estimate.units is None else estimate.unit)
         if reason:
-            found.append(Judgement(one.difference, *ends, None, None, NOT_TESTED, None, None, reason, *units))
+            judgements.append(Judgement(estimate.difference, *ends, None, None, NOT_TESTED, None, None, reason, *units))
             continue
         p_value, corrected = next(adjusted)
-        better = BETTER if (one.difference < 0) == (end == "lowest") else WORSE
+        better = BETTER if (estimate.difference < 0) == (end == "lowest") else WORSE
         verdict = better if corrected <= ALPHA else NO_DIFFERENCE
-        together = [abs(value) for value in one.ends(ALPHA / len(p_values)) if value is not None]
+        together = [abs(value) for value in estimate.ends(ALPHA / len(p_values)) if value is not None]
         excluded = max(together, default=None) if verdict == NO_DIFFERENCE else None
-        least = one.error * detectable(one.degrees) if 0 < one.error < inf else None
-        found.append(Judgement(one.difference, *ends, p_value, corrected, verdict, excluded, least, None, *units))
-    return found
+        detectable_difference = estimate.error * detectable(estimate.degrees) if 0 < estimate.error < inf else None
+        judgements.append(
+            Judgement(
+                estimate.difference, *ends, p_value, corrected, verdict, excluded, detectable_difference, None, *units
+            )
+        )
+    return judgements
 
 
 def _reasons(family: Sequence[Estimate]) -> list[str]:
@@ -124,6 +128,6 @@ def _reasons(family: Sequence[Estimate]) -> list[str]:
     After the reasons of single differences come those of too few units for the number of tests: the least p-value of n
     units is 2^(1 - n), and Holm's procedure multiplies it by the number of tests.
     """
-    reasons = [why_not_tested(one) for one in family]
+    reasons = [why_not_tested(estimate) for estimate in family]
     tests = reasons.count("")
-    return [reason or too_few_for(one, tests) for one, reason in zip(family, reasons, strict=True)]
+    return [reason or too_few_for(estimate, tests) for estimate, reason in zip(family, reasons, strict=True)]

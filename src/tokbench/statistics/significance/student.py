@@ -45,8 +45,8 @@ def power_of(difference: float, degrees: float, alpha: float = ALPHA) -> float:
     low, high = max(0.0, middle - REACH), middle + REACH
     chi = low + (high - low) * (1 + NODES) / 2
     density = np.exp((degrees - 1) * np.log(chi) - chi**2 / 2 - (degrees / 2 - 1) * log(2) - lgamma(degrees / 2))
-    least = quantile(alpha, degrees) * chi / middle
-    rejected = ndtr(difference - least) + ndtr(-difference - least)
+    critical = quantile(alpha, degrees) * chi / middle
+    rejected = ndtr(difference - critical) + ndtr(-difference - critical)
     return min(1.0, float((WEIGHTS * density * rejected).sum() * (high - low) / 2))
 
 

@@ -87,8 +87,8 @@ class UnitSpread:
         """Values over the subsets, ascending, float64 [subsets]."""
         order = self._order()
         tops, bottoms = subset_sums(self.tops[order]), subset_sums(self.bottoms[order])
-        kept = bottoms > 0
-        return np.sort(tops[kept] / bottoms[kept] - self.relative)
+        positive = bottoms > 0
+        return np.sort(tops[positive] / bottoms[positive] - self.relative)
 
     def _order(self) -> NDArray[np.intp]:
         """Return an order of the units that depends neither on their input order nor on which tokenizer comes first."""
@@ -181,14 +181,14 @@ def combined_p(distance: float, units: UnitSpread, seeds: SeedSpread, by_student
         by_student: p-value of Student's t, for levels that subsets cannot resolve.
     """
     side = 0 if distance > 0 else 1
-    least = max(units.least, 1e-300)
+    lowest = max(units.least, 1e-300)
 
     def excludes(alpha: float) -> bool:
         return abs(distance) > combined_halves(units, seeds, alpha)[side]
 
-    if excludes(least):
-        return beyond_resolution(least, units, by_student) if units.by_subsets else least
-    low, high = least, 1.0
+    if excludes(lowest):
+        return beyond_resolution(lowest, units, by_student) if units.by_subsets else lowest
+    low, high = lowest, 1.0
     for _ in range(STEPS):
         middle = sqrt(low * high)
         low, high = (low, middle) if excludes(middle) else (middle, high)

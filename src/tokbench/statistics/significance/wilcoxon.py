@@ -52,16 +52,16 @@ def signed_rank(differences: Sequence[float] | NDArray[np.float64], null: Null =
         The statistic, the numbers of differences, and the p-value.
     """
     rounded = np.round(np.asarray(differences, np.float64), DECIMALS)
-    kept = rounded[rounded != 0.0]
-    if not len(kept):
+    nonzero = rounded[rounded != 0.0]
+    if not len(nonzero):
         return SignedRank(0.0, 0, len(rounded), 1.0)
-    doubled = doubled_ranks(np.abs(kept))
-    statistic = int(doubled[kept > 0].sum())
+    doubled = doubled_ranks(np.abs(nonzero))
+    statistic = int(doubled[nonzero > 0].sum())
     if null == "tied":
         p_value = upper_tail(doubled, statistic)
     else:
-        p_value = upper_tail(np.arange(1, len(kept) + 1), statistic // 2)
-    return SignedRank(statistic / 2, len(kept), len(rounded) - len(kept), p_value)
+        p_value = upper_tail(np.arange(1, len(nonzero) + 1), statistic // 2)
+    return SignedRank(statistic / 2, len(nonzero), len(rounded) - len(nonzero), p_value)
 
 
 def doubled_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -125,11 +125,11 @@ def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float |
         every one is negative, None if every difference is zero.
     """
     rounded = np.round(np.asarray(differences, np.float64), DECIMALS)
-    kept = rounded[rounded != 0.0]
-    if not len(kept):
+    nonzero = rounded[rounded != 0.0]
+    if not len(nonzero):
         return None
-    ranks = doubled_ranks(np.abs(kept))
-    return float(2 * ranks[kept > 0].sum() / ranks.sum() - 1)
+    ranks = doubled_ranks(np.abs(nonzero))
+    return float(2 * ranks[nonzero > 0].sum() / ranks.sum() - 1)
 
 
 def standardized_mean(differences: Sequence[float] | NDArray[np.float64]) -> float | None:
