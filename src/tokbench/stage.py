@@ -127,6 +127,15 @@ class Stage:
         return self.methods is not None or not isinstance(self.run, str)
 
 
+def _claims(stage: Stage) -> list[tuple[str, str]]:
+    """Return the names that no other stage may have, with their kinds. Results without an option may share a name."""
+    return [
+        *(("section", section.key) for section in stage.sections),
+        *(("result", result.name) for result in stage.results if result.meaning),
+        *(("path", result.pattern) for result in stage.results),
+    ]
+
+
 class Stages:
     """All stages by name; their modules are imported on first use."""
 
@@ -138,15 +147,15 @@ class Stages:
         """Register a stage and return it.
 
         Raises:
-            TokbenchError: another stage has its name or a section of it.
+            TokbenchError: another stage has its name, a section of it, the path of a result, or the option of a result.
         """
         other = self._stages.get(stage.name)
         if other is not None and other != stage:
             raise TokbenchError(f"stage '{stage.name}' is declared twice; rename one of them")
-        taken = {section.key: one.name for one in self._stages.values() for section in one.sections}
-        for section in stage.sections:
-            if taken.get(section.key, stage.name) != stage.name:
-                raise TokbenchError(f"stage '{stage.name}': section '{section.key}' is of '{taken[section.key]}'")
+        taken = {claim: known.name for known in self._stages.values() for claim in _claims(known)}
+        for kind, name in _claims(stage):
+            if (owner := taken.get((kind, name), stage.name)) != stage.name:
+                raise TokbenchError(f"stage '{stage.name}': {kind} '{name}' is of '{owner}'; rename it")
         self._stages[stage.name] = stage
         return stage
 

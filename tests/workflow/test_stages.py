@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from pydantic import Field
 
 from tests.support.rules import RULES
+from tokbench.config.experiment import section_fields
 from tokbench.config.load import read_experiment_file, read_settings, validate
 from tokbench.config.targets import TokenizerTarget, all_tokenizers
 from tokbench.errors import TokbenchError
@@ -121,3 +123,22 @@ def test_two_stages_never_share_a_name_or_a_section() -> None:
         own.add(Stage("vowels", run="a:c"))
     with pytest.raises(TokbenchError, match="section 'vowels' is of 'vowels'"):
         own.add(Stage("consonants", run="a:b", sections=(VOWELS,)))
+
+
+def test_two_stages_never_share_a_path_or_an_option() -> None:
+    own = Stages()
+    own.add(Stage("vowels", run="a:b", results=(Result("vowels", "vowels/{variant}.json", _measured, "Vowels"),)))
+    own.add(Stage("on", run="a:b", results=(Result("vowels", "vowels/{variant}/{on}.json", _measured),)))
+    with pytest.raises(TokbenchError, match="stage 'counts': result 'vowels' is of 'vowels'; rename it"):
+        own.add(Stage("counts", run="a:b", results=(Result("vowels", "counts/{variant}.json", _measured, "Counts"),)))
+    with pytest.raises(TokbenchError, match=r"path 'vowels/{variant}\.json' is of 'vowels'; rename it"):
+        own.add(Stage("counts", run="a:b", results=(Result("counts", "vowels/{variant}.json", _measured, "Counts"),)))
+
+
+@pytest.mark.parametrize("key", ["corpora", "seed", "folder", "sizes_of", "model_dump"])
+def test_a_section_never_has_the_key_of_every_configuration(key: str) -> None:
+    own = Stages()
+    own._loaded = True
+    own.add(Stage("vowels", run="a:b", sections=(replace(VOWELS, key=key),)))
+    with pytest.raises(TokbenchError, match=f"stage 'vowels': section '{key}' is of every configuration; rename it"):
+        section_fields(own)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
 
@@ -22,6 +22,7 @@ from tokbench.config.sections import (
 from tokbench.config.short_forms import Preset
 from tokbench.construction import constructions
 from tokbench.corpus.parallel import ParallelCorpus
+from tokbench.errors import TokbenchError
 from tokbench.evaluation.offline_tasks import TaskOptions
 from tokbench.evaluation.suites import SuiteOptions, named_suites
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
@@ -32,7 +33,7 @@ from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.models.translation.options import TranslationOptions
 from tokbench.options import Name, Options, Seed, VocabularySize
 from tokbench.segmentation import segmentations
-from tokbench.stage import stages
+from tokbench.stage import Stages, stages
 from tokbench.tokenizer.folder import OWN
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
@@ -175,6 +176,20 @@ class BaseExperiment(Options):
         return {corpus: chosen.get(corpus, variant) for corpus, variant in first.items()}
 
 
+def section_fields(declared: Stages) -> dict[str, tuple[Any, Any]]:
+    """Return type and default of each section of stages, by key.
+
+    Raises:
+        TokbenchError: the key of a section is a key or another name of every experiment.
+    """
+    for stage in declared:
+        for section in stage.sections:
+            if section.key in BaseExperiment.model_fields or hasattr(BaseExperiment, section.key):
+                message = f"section '{section.key}' is of every configuration"
+                raise TokbenchError(f"stage '{stage.name}': {message}; rename it")
+    return {section.key: section.definition for section in declared.sections()}
+
+
 if TYPE_CHECKING:
     Experiment = BaseExperiment
 else:
@@ -183,6 +198,6 @@ else:
         __base__=BaseExperiment,
         __doc__=BaseExperiment.__doc__,
         __module__=__name__,
-        **{section.key: section.definition for section in stages.sections()},
+        **section_fields(stages),
     )
     """An experiment with the sections of all stages."""
