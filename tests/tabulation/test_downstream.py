@@ -16,8 +16,8 @@ from tests.support.small_report import altered, whole
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.evaluation.evaluate import unused_coverings
+from tokbench.intrinsic.document_tokens import tokens_by_document
 from tokbench.intrinsic.encoding_speed import TOO_SHORT, ColdSpeed
-from tokbench.intrinsic.tokenizer import tokens_by_document
 from tokbench.io.json import read_result, write_result
 from tokbench.metric import measurement
 from tokbench.report.content import ReportContent

@@ -8,10 +8,10 @@ import click
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import FOLDER, SOURCE, InputPath
 from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
-from tokbench.commands.parameters import Share, Whole, check_memory, memory_option
+from tokbench.commands.parameters import Share, Whole, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.runtime import exit_status
-from tokbench.runtime.memory_limit import DEFAULT, allowance
+from tokbench.runtime.memory_limit import DEFAULT, allowance, check_memory
 
 
 @command("fetch", "fetch a corpus from the Hugging Face hub", group="stages", place=10)

@@ -1,7 +1,6 @@
 """Commands that count pre-tokens, merge and import counts, and count tokens."""
 
 import os
-from operator import attrgetter
 
 import click
 
@@ -12,7 +11,6 @@ from tokbench.commands.inputs import TEXT, TOKENIZER_FOLDER
 from tokbench.commands.outputs import COUNTS, keys, output_file
 from tokbench.commands.parameters import (
     FLAG,
-    check_memory,
     chosen_scheme,
     field_options,
     memory_option,
@@ -140,24 +138,7 @@ def count_tokens_command(
     More than 1,000 documents are counted in 1,000 groups of neighbours. --speed writes the median CPU time that new
     copies of the tokenizer need to encode the first 2 MB. It differs between runs.
     """
-    from dataclasses import asdict
-
-    from tokbench.corpus.documents import read_documents
-    from tokbench.intrinsic.encoding_speed import TOO_SHORT, cold_speed
-    from tokbench.intrinsic.tokenizer import tokens_by_document
-    from tokbench.io.identity import TextDigest, made_from
-    from tokbench.io.json import write_result
-    from tokbench.tokenizer import Tokenizer
+    from tokbench.intrinsic.document_tokens import write_document_tokens
 
     exit_status.describe_task(f"count the tokens of {folder}")
-    tokenizer = Tokenizer.load(folder)
-    check_memory(megabytes)
-    text = TextDigest()
-    read = text.watched(read_documents(shards), attrgetter("text"))
-    counted, texts = tokens_by_document(tokenizer, read)
-    head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
-    head |= made_from(tokenizer=tokenizer.digest, text=text.hexdigest())
-    if speed is not None:
-        found = cold_speed(tokenizer, texts)
-        write_result(speed, head | ({"reason": TOO_SHORT} if found is None else asdict(found)))
-    write_result(output, head | counted)
+    write_document_tokens(folder, shards, output, variant=variant, corpus=corpus, speed=speed, megabytes=megabytes)

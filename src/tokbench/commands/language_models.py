@@ -20,7 +20,7 @@ from tokbench.commands.parameters import (
 from tokbench.errors import TokbenchError
 from tokbench.models.presets import BYTE_LM_RECIPES, MODEL_RECIPES
 from tokbench.runtime import exit_status
-from tokbench.runtime.memory_limit import allowance
+from tokbench.runtime.memory_limit import allowance, check_memory
 
 if TYPE_CHECKING:
     from tokbench.candidates import SignalName
@@ -47,7 +47,6 @@ def encode_shard_command(
     The seed draws one document order for the corpus, which is then cut into slices. Pass the same seed, slices
     and second phase for all shards. Then run 'tokbench gather_tokens', and 'tokbench pack_slice' for each slice.
     """
-    from tokbench.commands.parameters import check_memory
     from tokbench.corpus.documents import read_shard
     from tokbench.models.pretraining.order import Slices, encode_documents, sort_documents
     from tokbench.models.pretraining.pack_slices import write_tokens
@@ -143,7 +142,7 @@ def pack_command(
     pack_slice' for all slices; the sequences are equal. With --second-phase, the last documents are packed separately,
     for a phase that reads only them.
     """
-    from tokbench.commands.parameters import check_memory, text_budget
+    from tokbench.commands.parameters import text_budget
     from tokbench.corpus.documents import read_documents
     from tokbench.io.identity import Maker
     from tokbench.models.pretraining.order import Slices, encode_documents, reject_repeated, sort_documents
@@ -200,15 +199,11 @@ def pretrain_command(
 
     If it needs more than --memory, it stops with one line before it starts.
     """
-    import json
-
     from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import recipe_options
-    from tokbench.errors import TokbenchError
     from tokbench.io.yaml import parse_yaml
-    from tokbench.models.pretraining.launch import is_launched, pretrain_together
     from tokbench.models.pretraining.options import PRESETS, MptOptions, TrainingResources, architecture_of
-    from tokbench.models.pretraining.phases import require_tokenizer
+    from tokbench.models.pretraining.run import run_pretraining
     from tokbench.options import validated
 
     log_to_stderr()
@@ -218,28 +213,9 @@ def pretrain_command(
         raise TokbenchError("--recipe: resources: not part of a model's recipe; use --nodes and --processes-per-node")
     resources = {"nodes": nodes, "processes_per_node": processes_per_node}
     options = validated(options.recipe() | {"resources": resources}, type(options), "--recipe")
-    standing = checkpoints or f"{output}.checkpoints"
-    if megabytes is not None:
-        from tokbench.models.memory import lm_starting_memory, on_gpu
-        from tokbench.models.pretraining.phases import read_phases
-        from tokbench.runtime.memory_limit import require
-
-        there = options if on_gpu(options.device) else options.model_copy(update={"device": "cpu"})
-        need = lm_starting_memory(there, read_phases(options, Path(packed))[0].packing.vocabulary)
-        require("this training", need, megabytes, "lower microbatch" if there.device == "cpu" else "")
-    if not is_launched():
-        require_tokenizer(options, Path(packed), Path(tokenizer))
-    if options.resources.processes > 1 and not is_launched():
-        text = json.dumps(options.recipe())
-        called = ["pretrain", "--recipe", text, "--packed", packed, "--tokenizer", tokenizer, "--checkpoints", standing]
-        called += ["--nodes", str(nodes), "--processes-per-node", str(processes_per_node)]
-        status = pretrain_together([*called, "-o", output], Path(packed), options, Path(output), Path(standing))
-        if status:
-            raise SystemExit(status)
-        return
-    from tokbench.models.pretraining.train import pretrain
-
-    pretrain(Path(packed), Path(tokenizer), options, Path(output), Path(standing))
+    folders = Path(output), Path(checkpoints or f"{output}.checkpoints")
+    if status := run_pretraining(Path(packed), Path(tokenizer), options, *folders, megabytes=megabytes):
+        raise SystemExit(status)
 
 
 @command("train_byte_lm", "train a byte-level language model", group="stages", place=140)
@@ -260,28 +236,11 @@ def train_byte_lm_command(
     """
     from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import byte_lm_recipe
-    from tokbench.corpus.documents import read_documents
-    from tokbench.models.byte_lm.options import ByteNgramOptions
-    from tokbench.runtime.memory_limit import allowance
+    from tokbench.models.byte_lm.files import train_byte_lm
 
     log_to_stderr()
-    options = byte_lm_recipe(recipe)
-    if isinstance(options, ByteNgramOptions):
-        from tokbench.models.byte_lm import ngram
-        from tokbench.models.byte_lm import ngram as windows
-
-        allowed = None if megabytes is None else allowance(megabytes, windows.LEAST)
-        room = None if allowed is None else allowed.room // 2
-        ngram.train((document.text for document in read_documents(shards)), options, Path(output), room)
-    else:
-        from tokbench.models.byte_lm import train
-        from tokbench.models.byte_lm.model import on_gpu
-        from tokbench.models.memory import byte_lm_training_memory
-
-        if megabytes is not None:
-            allowance(megabytes, int(byte_lm_training_memory(options, on_gpu(options.device))))
-        texts = (document.text for document in read_documents(shards))
-        train.train(texts, options.without_score_context, Path(output), Path(checkpoints or f"{output}.checkpoints"))
+    folders = Path(output), Path(checkpoints or f"{output}.checkpoints")
+    train_byte_lm(shards, byte_lm_recipe(recipe), *folders, megabytes=megabytes)
 
 
 @command("score_bytes", "score every byte of a shard", group="stages", place=150)
@@ -298,28 +257,12 @@ def score_bytes_command(recipe: str, model: str, output: str, megabytes: int | N
     With 'score_context: dataset' the documents of a shard are joined; scores do not depend on other shards. If it needs
     more than --memory, it stops with one line before it starts.
     """
-    from tokbench.commands.parameters import check_memory, log_to_stderr
+    from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import byte_lm_recipe
-    from tokbench.corpus.documents import read_documents, read_shard
-    from tokbench.models.byte_lm.options import ByteNgramOptions
-    from tokbench.models.memory import byte_lm_scoring_memory, ngram_memory
+    from tokbench.models.byte_lm.files import score_bytes
 
     log_to_stderr()
-    options = byte_lm_recipe(recipe)
-    if isinstance(options, ByteNgramOptions):
-        from tokbench.models.byte_lm import ngram
-
-        check_memory(megabytes, ngram_memory(Path(model)))
-        ngram.score(read_documents(shards), Path(model), Path(output))
-    else:
-        from tokbench.models.byte_lm import score
-        from tokbench.models.byte_lm.model import on_gpu
-
-        check_memory(megabytes, int(byte_lm_scoring_memory(options, on_gpu(options.device))))
-        if options.score_context == "document":
-            score.score(read_documents(shards), Path(model), Path(output), options)
-        else:
-            score.score_dataset([read_shard(shard) for shard in shards], Path(model), Path(output), options)
+    score_bytes(shards, Path(model), byte_lm_recipe(recipe), Path(output), megabytes=megabytes)
 
 
 @command("draw_bytes", "draw surprisal, entropy and spans of bytes", group="stages", place=410)

@@ -28,7 +28,6 @@ from tokbench.io.numbers import (
     real_number,
     whole_number,
 )
-from tokbench.runtime.memory_limit import LEAST, allowance
 
 if TYPE_CHECKING:
     from tokbench.models.pretraining.budget import TextBudget
@@ -130,16 +129,6 @@ def memory_option(default: int | None = None) -> Callable[[Command], Command]:
         metavar="MB",
         help=f"Memory limit of the process in MB (10^6 bytes){without}. It never changes the output.",
     )
-
-
-def check_memory(megabytes: int | None, size: int = 0) -> None:
-    """Check that ``--memory`` leaves room for texts and ``size`` more bytes.
-
-    Raises:
-        TokbenchError: it does not; the message says how much is needed.
-    """
-    if megabytes is not None:
-        allowance(megabytes, LEAST + size)
 
 
 class ConstructionName(click.ParamType):

@@ -1,9 +1,7 @@
 """Commands that build, import and export tokenizers."""
 
 import time
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +23,12 @@ from tokbench.commands.parameters import (
     field_options,
     pretokenization_option,
 )
-from tokbench.errors import TokbenchError, on_one_line, shortened
+from tokbench.errors import TokbenchError, on_one_line
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status
 
 if TYPE_CHECKING:
-    from tokbench.commands.parameters import Fields
     from tokbench.pretokens import PretokenCounts
-    from tokbench.tokenizer import Tokenizer
 
 FORMS = ("tokenizer_json", "tiktoken", "sentencepiece", "tokens")
 
@@ -256,7 +252,7 @@ def import_command(
     revision: str | None,
     files: tuple[str, ...],
     limit: int,
-    fields: "Fields",
+    fields: Fields,
     name: str,
     output: str,
 ) -> None:
@@ -265,59 +261,17 @@ def import_command(
     It becomes a tokenizer of ours if that gives exactly the same ids. If not, it works through its own library. The
     output says which, why, and which bytes of texts are lost. Ids do not change.
     """
+    from tokbench.adapters.imports import FileTexts, write_import
     from tokbench.adapters.open import special_tokens
-    from tokbench.adapters.read import import_tokenizer
-    from tokbench.io.atomic import atomic_folder
-    from tokbench.io.provenance import write_manifest
 
-    started = time.monotonic()
     exit_status.describe_task(f"import {path}")
     if not files and fields.flags:
         raise TokbenchError(f"{fields.flags}: only for files of --check; name some")
     options: dict[str, Any] = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
     options |= {"special_tokens": special_tokens(special), "end_of_text": end_of_text}
-    texts = _Texts(files, fields, limit or None) if files else None
-    tokenizer, losses = import_tokenizer(path, form, options, name=on_one_line(name or Path(output).name), texts=texts)
-    imported = tokenizer.origin["imported"]
-    with atomic_folder(output, "tokenizer") as folder:
-        tokenizer.save(folder)
-        write_manifest(folder / "manifest.json", tokenizer.origin, started)
-    native = imported["how"] == "native"
-    how = f"native: {tokenizer.segmentation}" if native else f"by {imported['how']}"
-    click.echo(f"{how}; {imported['why']}", err=True)
-    click.echo(f"{len(tokenizer):,} tokens that a text can give, ids below {tokenizer.id_limit:,}", err=True)
-    click.echo(_end_line(tokenizer, imported["end_of_text"]), err=True)
-    for line in imported["told"]:
+    texts = FileTexts(files, fields, limit or None) if files else None
+    for line in write_import(path, form, options, output, name=on_one_line(name or Path(output).name), texts=texts):
         click.echo(line, err=True)
-    if losses is not None:
-        click.echo(str(losses), err=True)
-    elif not native:
-        click.echo("its losses are not measured; name documents with --check", err=True)
-
-
-def _end_line(tokenizer: "Tokenizer", end: dict[str, Any] | None) -> str:
-    """Return the message about the end-of-text token."""
-    if end is None:
-        return (
-            f"end of text: id {tokenizer.end_of_text}, after all others, as the file names none; --end-of-text names it"
-        )
-    return f"end of text: '{shortened(end['token'])}', id {end['id']}, by {end['source']}"
-
-
-@dataclass(frozen=True)
-class _Texts:
-    """Iterable over the texts of files, which are read again by each iteration."""
-
-    files: tuple[str, ...]
-    fields: "Fields"
-    limit: int | None
-
-    def __iter__(self) -> Iterator[bytes]:
-        from tokbench.corpus.text_files import read_files
-
-        if self.files:
-            found = read_files(self.files, self.fields)
-            yield from (document.text for document in islice(found, self.limit))
 
 
 @command("export", "write a tokenizer for another library", group="extras", place=20)

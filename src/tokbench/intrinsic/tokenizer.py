@@ -1,23 +1,17 @@
 """Measurement of a tokenizer with all metrics of texts, resources and trained models.
 
 Tokenizers that segment documents get the same rows, with a reason where there is no value.
-
-Tokens are also counted by document, because the uncertainty from the choice of documents can be estimated only from
-these; see :mod:`tokbench.metric.measurement`.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tokbench.intrinsic.encoding_speed import Sample
 from tokbench.io.identity import made_from
 from tokbench.metric import Metric, Sight, families_of, metrics
 from tokbench.metric.document_words import LeftOutWords
-from tokbench.metric.measurement import Measurement, in_groups
+from tokbench.metric.measurement import Measurement
 from tokbench.metric.usage import (
     UNKNOWN_TOKENS,
     CountSegmenter,
@@ -35,7 +29,6 @@ from tokbench.pretokens import PretokenCounts
 if TYPE_CHECKING:
     import polars as pl
 
-    from tokbench.corpus.documents import Document
     from tokbench.metric.embeddings import Embeddings
     from tokbench.options import Options
     from tokbench.tokenizer import Tokenizer
@@ -303,28 +296,3 @@ def _options(method: Metric, families: Families) -> Any:
 
 def _blank(row: Measurement, reason: str) -> Measurement:
     return Measurement(row.metric, row.definition, None, 0, reason)
-
-
-class TokenCounter(Protocol):
-    """Required method of a tokenizer: the token count of a text."""
-
-    def count(self, text: bytes) -> int: ...
-
-
-def tokens_by_document(
-    tokenizer: TokenCounter, documents: "Iterable[Document]"
-) -> tuple[dict[str, list[int]], list[bytes]]:
-    """Count the tokens of each document, or of each group of neighbours.
-
-    Returns:
-        Lists ``document`` (first of the group), ``documents``, ``bytes`` and ``tokens`` by group, and the texts for
-        :func:`tokbench.intrinsic.encoding_speed.cold_speed`.
-    """
-    rows: list[tuple[int, int, int, int]] = []
-    sample = Sample()
-    for document in documents:
-        rows.append((document.document, 1, len(document.text), tokenizer.count(document.text)))
-        sample.add(document.text)
-    table = in_groups(np.array(rows, np.int64).reshape(-1, 4))
-    names = ("document", "documents", "bytes", "tokens")
-    return {name: table[:, place].tolist() for place, name in enumerate(names)}, sample.texts

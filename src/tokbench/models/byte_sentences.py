@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
 from tokbench.models.memory import byte_lm_scoring_memory, ngram_memory
-from tokbench.runtime.memory_limit import LEAST, allowance
+from tokbench.runtime.memory_limit import check_memory
 
 Scores = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Surprisal and entropy of each byte, float32 [n], in nats."""
@@ -36,13 +36,11 @@ def score_sentences(
     if isinstance(options, ByteNgramOptions):
         from tokbench.models.byte_lm import ngram
 
-        if megabytes is not None:
-            allowance(megabytes, LEAST + ngram_memory(model))
+        check_memory(megabytes, ngram_memory(model))
         counted = ngram.load(model)
         return [counted.score(text) for text in texts]
     from tokbench.models.byte_lm.model import on_gpu
     from tokbench.models.byte_lm.score import score_texts
 
-    if megabytes is not None:
-        allowance(megabytes, LEAST + int(byte_lm_scoring_memory(options, on_gpu(options.device))))
+    check_memory(megabytes, int(byte_lm_scoring_memory(options, on_gpu(options.device))))
     return score_texts(texts, model, options)

@@ -54,6 +54,20 @@ def allowance(megabytes: int = DEFAULT, minimum: int = LEAST) -> MemoryLimit:
     return MemoryLimit(megabytes, room)
 
 
+def check_memory(megabytes: int | None, size: int = 0) -> None:
+    """Check that a limit leaves room for texts and ``size`` more bytes. Call it after all imports.
+
+    Args:
+        megabytes: limit in units of 10**6 bytes; None for no limit.
+        size: bytes in addition to texts (default: 0).
+
+    Raises:
+        TokbenchError: it does not; the message says how much is needed.
+    """
+    if megabytes is not None:
+        allowance(megabytes, LEAST + size)
+
+
 def require(task: str, size: float, megabytes: int | None, remedy: str = "") -> None:
     """Raise an error if the process would need more memory than allowed, before it is allocated.
 

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.models.byte_lm.options import AnyByteLm, ByteNgramOptions
+from tokbench.models.byte_lm.options import ByteNgramOptions
 from tokbench.stage import Result, Stage, stages
 
 if TYPE_CHECKING:
     from tokbench.config.experiment import Experiment
 
 LIBRARIES = ("torch", "transformers")
-READER = "tokbench.corpus.documents:read_documents"
+CODE = "tokbench.models.byte_lm.files"
 
 
 class ByteLmTarget(NamedTuple):
@@ -28,28 +28,20 @@ def drawn(experiment: "Experiment") -> list[ByteLmTarget]:
     return list(dict.fromkeys(models))
 
 
-def _options(experiment: "Experiment", wildcards: Any) -> AnyByteLm:
-    return experiment.byte_lms[wildcards.byte_lm]
-
-
 def _trainer(experiment: "Experiment", wildcards: Any) -> str:
-    counted = isinstance(_options(experiment, wildcards), ByteNgramOptions)
-    return "tokbench.models.byte_lm.ngram:train" if counted else "tokbench.models.byte_lm.train:train"
+    counted = isinstance(experiment.byte_lms[wildcards.byte_lm], ByteNgramOptions)
+    return f"{CODE}:{'train_ngrams' if counted else 'train_neural'}"
 
 
 def _scorer(experiment: "Experiment", wildcards: Any) -> str:
-    options = _options(experiment, wildcards)
+    options = experiment.byte_lms[wildcards.byte_lm]
     if isinstance(options, ByteNgramOptions):
-        return "tokbench.models.byte_lm.ngram:score"
-    return f"tokbench.models.byte_lm.score:{'score_dataset' if options.score_context == 'dataset' else 'score'}"
+        return f"{CODE}:score_ngrams"
+    return f"{CODE}:{'score_joined_documents' if options.score_context == 'dataset' else 'score_documents'}"
 
 
-def _documents(experiment: "Experiment", wildcards: Any) -> list[str]:
-    return [READER]
-
-
-TRAIN = stages.add(Stage("train_byte_lm", run=_trainer, methods=_documents, libraries=LIBRARIES))
-SCORE = stages.add(Stage("score_bytes", run=_scorer, methods=_documents, libraries=LIBRARIES))
+TRAIN = stages.add(Stage("train_byte_lm", run=_trainer, libraries=LIBRARIES))
+SCORE = stages.add(Stage("score_bytes", run=_scorer, libraries=LIBRARIES))
 DRAW_BYTES = stages.add(
     Stage(
         "draw_bytes",

@@ -116,7 +116,7 @@ MEASURE_DOCUMENTS = stages.add(
 COUNT_TOKENS = stages.add(
     Stage(
         "count_tokens",
-        run="tokbench.commands.counts:count_tokens_command",
+        run="tokbench.intrinsic.document_tokens:write_document_tokens",
         results=(
             Result("tokens", "tokens/{variant}/{size}/{on}.json", all_counted, "Token counts of every document"),
             Result("", "speeds/{variant}/{size}/{on}.json", all_counted),
