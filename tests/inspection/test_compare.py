@@ -10,8 +10,9 @@ import pytest
 from tests.conftest import TOPICS, Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.rules import documented, keys_of
-from tokbench.adapters.open import matched, resolve_target
 from tokbench.inspection.comparison.experiments import experiment_parts
+from tokbench.inspection.comparison.named_tokenizers import resolve_target
+from tokbench.inspection.comparison.sides import matched
 from tokbench.inspection.comparison.terminal import Line, LineGroup, comparison_text, single_leads, single_number
 from tokbench.io.json import written
 from tokbench.optimum.bound import bounded

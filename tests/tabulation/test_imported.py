@@ -26,10 +26,11 @@ from tests.support.small_report import (
     whole,
 )
 from tokbench.adapters.loss import loss_of
-from tokbench.adapters.open import matched, resolve_target
 from tokbench.config.load import validate
 from tokbench.config.targets import all_tested, all_tokenizers
 from tokbench.errors import TokbenchError
+from tokbench.inspection.comparison.named_tokenizers import resolve_target
+from tokbench.inspection.comparison.sides import matched
 from tokbench.intrinsic.tokenizer import measure_documents
 from tokbench.metric.renyi import renyi_efficiency
 from tokbench.optimum.gap import gap_of

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokbench.adapters.open import reading_options
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import COUNTS, TEXT, ContentPath, TokenizerPath
 from tokbench.commands.outputs import keys, output_file
-from tokbench.commands.parameters import COUNT, SIZE, THREADS, Real, Whole, field_options, memory_option
+from tokbench.commands.parameters import (
+    COUNT,
+    SIZE,
+    THREADS,
+    Real,
+    Whole,
+    field_options,
+    memory_option,
+    reading_options,
+)
 from tokbench.io.compression import Fields
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.optimum import MAX_PRETOKEN_BYTES

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from tokbench.adapters.open import reading_options
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import InputFile, TokenizerPath
 from tokbench.commands.outputs import output_file
-from tokbench.commands.parameters import THREADS, EncodingName, memory_option
+from tokbench.commands.parameters import THREADS, EncodingName, memory_option, reading_options
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.runtime import exit_status

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokbench.adapters.open import reading_options
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import FOLDER, TEXT, TOKENIZER, TokenizerPath
 from tokbench.commands.outputs import output_file, page
-from tokbench.commands.parameters import Whole, field_options
+from tokbench.commands.parameters import Whole, field_options, reading_options
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status
@@ -20,10 +19,11 @@ from tokbench.runtime.progress import progress
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokbench.adapters.open import ImportOptions, Opened
+    from tokbench.adapters.open import ImportOptions
     from tokbench.commands.parameters import Fields
     from tokbench.examples.cut import SegmentedText
     from tokbench.inspection.checks.finding import Result
+    from tokbench.inspection.comparison.named_tokenizers import Opened
 
 
 UNFIT = 1
@@ -159,7 +159,7 @@ def compare_command(
     With TEXT, only the tokens of these documents are compared. Without TEXT, variants of an experiment are compared on
     its evaluation split, its tables and the answers of its models.
     """
-    from tokbench.adapters.open import separate
+    from tokbench.inspection.comparison.named_tokenizers import separate
 
     tokenizers, files = separate(words, results)
     if results is None:
@@ -244,8 +244,8 @@ def show_command(
     Each TOKENIZER is a folder, a variant of the experiment --results (VARIANT or VARIANT/SIZE), or an external
     tokenizer file. With --results, a path must begin with ./, ../ or /.
     """
-    from tokbench.adapters.open import opened_at_sizes, resolve_target
     from tokbench.examples.cut import cut
+    from tokbench.inspection.comparison.named_tokenizers import opened_at_sizes, resolve_target
 
     names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _text_of(words[-1], results))
     if not names:
@@ -259,7 +259,7 @@ def show_command(
 
 
 def _text_of(text: str, results: str | None) -> bytes:
-    from tokbench.adapters.open import is_named
+    from tokbench.inspection.comparison.named_tokenizers import is_named
 
     if text == "-":
         return sys.stdin.buffer.read(MOST_BYTES + 1)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from tokbench.adapters.open import reading_options
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import COUNTS, TEXT, TOKENIZER_FOLDER, InputPath, TokenizerPath
 from tokbench.commands.outputs import OutputFolder, keys, output_file
-from tokbench.commands.parameters import field_options, memory_option
+from tokbench.commands.parameters import field_options, memory_option, reading_options
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status

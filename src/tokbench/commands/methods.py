@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tokbench.adapters.open import names_in
+from tokbench.commands.completion import names_in
 from tokbench.commands.declaration import command
 
 

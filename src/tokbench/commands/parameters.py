@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tokbench.adapters.open import PATTERN_NAMES
-from tokbench.errors import TokbenchError, unknown
+from tokbench.adapters.open import ImportOptions
+from tokbench.commands.completion import FORM_NAMES, PATTERN_NAMES, SEGMENTATION_NAMES
+from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.io.compression import Fields
 from tokbench.io.numbers import (
     LARGEST_BYTES,
@@ -39,6 +40,9 @@ PACKAGE = "tokbench.construction"
 FLAG = "--pretokenization"
 NAME = re.compile(r"[\w.-]*")
 """Texts that are a plain name in YAML, too."""
+ADDED = ("words", "text", "tokens")
+"""Added tokens to recognise in texts."""
+SPECIAL = "Special token and id, for tiktoken rank files; may be repeated."
 LEAST_EPOCHS = 1e-12
 LEAST_PHASE = 1e-12
 
@@ -195,10 +199,63 @@ def field_options(command: Callable[..., None]) -> Callable[..., None]:
             "an error, skip counts and skips them.",
         ),
     )
-    named: Callable[..., None] = bundled
-    for option in reversed(options):
-        named = option(named)
-    return named
+    return _all(bundled, *options)
+
+
+def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of :class:`~tokbench.adapters.open.ImportOptions` to a command, as its argument ``reading``."""
+
+    @wraps(command)
+    def bundled(*args: Any, **given: Any) -> None:
+        chosen = {name: given.pop(name) or None for name in ("form", "pattern", "segmentation", "added")}
+        special = special_tokens(given.pop("special"))
+        command(*args, reading=ImportOptions(**chosen, special=special), **given)
+
+    options = (
+        click.option(
+            "--from",
+            "form",
+            metavar="FORM",
+            shell_complete=FORM_NAMES,
+            help="Format of an external tokenizer; default: detected from its content.",
+        ),
+        click.option(
+            "--pattern",
+            shell_complete=PATTERN_NAMES,
+            help="Pre-tokenizer name or regular expression, if the file does not include one.",
+        ),
+        click.option(
+            "--segmentation",
+            shell_complete=SEGMENTATION_NAMES,
+            help="Segmentation; default: that of the format. Required for the format 'tokens'.",
+        ),
+        click.option(
+            "--added",
+            type=click.Choice(ADDED),
+            help="Added tokens to recognise in texts: all but special ones (words, default), none (text) or all.",
+        ),
+        click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL),
+    )
+    return _all(bundled, *options)
+
+
+def special_tokens(given: tuple[str, ...]) -> dict[str, int] | None:
+    """Parse special tokens with their ids, each ``NAME=ID``; None if there are none.
+
+    Raises:
+        TokbenchError: one is not of this form, or a name has two ids.
+    """
+    ids: dict[str, int] = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            known = ids.setdefault(name, value := whole_number(number, 0, LARGEST_VOCABULARY - 1))
+        except ValueError as error:
+            raise TokbenchError(f"--special {shortened(text)}: {error}; pass NAME=ID, as in '<|end|>=100257'") from None
+        if not name or known != value:
+            why = f"'{shortened(name)}' has the ids {known} and {value}" if name else "it has no name"
+            raise TokbenchError(f"--special {shortened(text)}: {why}; pass NAME=ID, each name once")
+    return ids or None
 
 
 def pretokenization_option(

@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokbench.adapters.open import ADDED, FORM_NAMES, PATTERN_NAMES, SEGMENTATION_NAMES, SPECIAL, names_in
+from tokbench.commands.completion import FORM_NAMES, PATTERN_NAMES, SEGMENTATION_NAMES, names_in
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import COUNTS, DOCUMENTS, SCORES, TEXT, TOKENIZER_FOLDER
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.parameters import (
+    ADDED,
     COUNT,
     MEMORY,
     SEED,
     SIZE,
+    SPECIAL,
     THREADS,
     ConstructionName,
     Whole,
     built_in,
     field_options,
     pretokenization_option,
+    special_tokens,
 )
 from tokbench.errors import TokbenchError, on_one_line
 from tokbench.io.compression import Fields
@@ -262,7 +265,6 @@ def import_command(
     output says which, why, and which bytes of texts are lost. Ids do not change.
     """
     from tokbench.adapters.imports import FileTexts, write_import
-    from tokbench.adapters.open import special_tokens
 
     exit_status.describe_task(f"import {path}")
     if not files and fields.flags:

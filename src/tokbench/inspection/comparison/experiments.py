@@ -10,8 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.adapters.open import ComparedTokenizer, Sizes, size_label
 from tokbench.errors import TokbenchError
+from tokbench.inspection.comparison.named_tokenizers import NamedTokenizer
+from tokbench.inspection.comparison.sides import Sizes, size_label
 from tokbench.inspection.comparison.terminal import Line, LineGroup, single_number
 from tokbench.io.tables import read_frame
 from tokbench.metric import Direction, direction, requires_equal_n
@@ -40,7 +41,7 @@ AS_PAPERS = "bootstrap over sentences, as the papers do it; it does not cover se
 OF_GROUP = ("measure", "corpus", "model", "suite", "definition")
 
 
-def experiment_parts(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, experiment: Path) -> list[LineGroup]:
+def experiment_parts(a: NamedTokenizer, b: NamedTokenizer, sizes: Sizes, experiment: Path) -> list[LineGroup]:
     """Return the comparisons of two tokenizers in an experiment's tables, then single numbers.
 
     Args:

@@ -10,24 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tokbench.adapters.open import (
-    AS_IT_IS,
-    ComparedTokenizer,
-    ImportOptions,
-    Sizes,
-    distinct,
-    is_ours,
-    matched,
-    one_of_several,
-    reject_unused,
-    resolve_target,
-    size_label,
-    unequal,
-)
+from tokbench.adapters.open import AS_IT_IS, ImportOptions, is_ours, one_of_several, reject_unused
 from tokbench.corpus.documents import Document, note_of_untagged, read_documents
 from tokbench.corpus.languages import tag_of_untagged
 from tokbench.corpus.text_files import read_files
 from tokbench.errors import TokbenchError
+from tokbench.inspection.comparison.named_tokenizers import NamedTokenizer, resolve_target
+from tokbench.inspection.comparison.sides import Sizes, distinct, matched, size_label, unequal
 from tokbench.inspection.comparison.terminal import (
     Line,
     LineGroup,
@@ -93,7 +82,7 @@ class TokenizerComparison(NamedTuple):
     parts: Sequence[LineGroup]
     unequal: Unequal
     pretokenizers: tuple[str, str]
-    sides: tuple[ComparedTokenizer, ComparedTokenizer]
+    sides: tuple[NamedTokenizer, NamedTokenizer]
     sizes: Sizes
     left_out: str
 
@@ -156,7 +145,7 @@ def comparisons(
     return found
 
 
-def _experiment_parts(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, experiment: Path) -> list[LineGroup]:
+def _experiment_parts(a: NamedTokenizer, b: NamedTokenizer, sizes: Sizes, experiment: Path) -> list[LineGroup]:
     from tokbench.inspection.comparison.experiments import experiment_parts
 
     return experiment_parts(a, b, sizes, experiment)
@@ -165,7 +154,7 @@ def _experiment_parts(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, 
 class _Opened:
     """Tokenizers of all sides, opened once, and their comparisons on texts."""
 
-    def __init__(self, sides: Sequence[ComparedTokenizer], reading: ImportOptions) -> None:
+    def __init__(self, sides: Sequence[NamedTokenizer], reading: ImportOptions) -> None:
         self.sides = sides
         self.reading = reading
         self.compared: dict[tuple[str, tuple[int, ...]], TextComparison] = {}
@@ -187,7 +176,7 @@ class _Opened:
         return self.compared[key]
 
 
-def labels_of(sides: Sequence[ComparedTokenizer]) -> list[str]:
+def labels_of(sides: Sequence[NamedTokenizer]) -> list[str]:
     """Return distinct labels of tokenizers: their names, or their places if names are equal."""
     names = [one.name for one in sides]
     if len(sides) == 2:
@@ -195,7 +184,7 @@ def labels_of(sides: Sequence[ComparedTokenizer]) -> list[str]:
     return [name if names.count(name) == 1 else one.place or name for name, one in zip(names, sides, strict=True)]
 
 
-def _pretokenizer(one: ComparedTokenizer, reading: ImportOptions) -> str:
+def _pretokenizer(one: NamedTokenizer, reading: ImportOptions) -> str:
     """Return the label of a tokenizer's pre-tokenizer."""
     folder = next(iter(one.folders.values()))
     if is_ours(folder) and not is_adapted(folder):
@@ -219,8 +208,8 @@ def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Doc
 
 def _tokens(
     opened: _Opened,
-    a: ComparedTokenizer,
-    b: ComparedTokenizer,
+    a: NamedTokenizer,
+    b: NamedTokenizer,
     sizes: Sizes,
     where: str,
     documents: Sequence[Document],
@@ -244,7 +233,7 @@ def _tokens(
 
 
 def gap_notes(
-    a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, documents: Sequence[Document], reading: ImportOptions
+    a: NamedTokenizer, b: NamedTokenizer, sizes: Sizes, documents: Sequence[Document], reading: ImportOptions
 ) -> list[str]:
     """Return notes on the gap to the lower bound at every size, for the complete text and for each language."""
     from tokbench.optimum import MAX_PRETOKEN_BYTES
@@ -296,8 +285,8 @@ def _gap_comparison_counts(documents: Sequence[Document], scheme: str) -> "dict[
 
 
 def ngram_part(
-    a: ComparedTokenizer,
-    b: ComparedTokenizer,
+    a: NamedTokenizer,
+    b: NamedTokenizer,
     sizes: Sizes,
     where: str,
     documents: Sequence[Document],
@@ -404,7 +393,7 @@ def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
     }
 
 
-def _opened(side: ComparedTokenizer, sizes: Sequence[int]) -> dict[str, Any]:
+def _opened(side: NamedTokenizer, sizes: Sequence[int]) -> dict[str, Any]:
     return {
         "kind": side.kind,
         "place": side.place,
