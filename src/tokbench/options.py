@@ -36,12 +36,12 @@ def meanings(described: type) -> dict[str, str]:
 
     Classes without source code, such as dynamic ones, have none.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for ancestor in reversed(described.__mro__):
         module = sys.modules[ancestor.__module__]
         if getattr(module, "__file__", None):
-            found |= _of_module(ancestor.__module__).get(ancestor.__qualname__, {})
-    return found
+            texts |= _of_module(ancestor.__module__).get(ancestor.__qualname__, {})
+    return texts
 
 
 @cache
@@ -133,8 +133,8 @@ def without_loop(name: str) -> str:
     Raises:
         ValueError: it ends with a sequence repeated 20 times or more, which Snakemake rejects.
     """
-    if found := LOOP.search(name):
-        raise ValueError(f"'{name}' ends with '{found[1]}' 20 times or more, which Snakemake rejects; shorten it")
+    if match := LOOP.search(name):
+        raise ValueError(f"'{name}' ends with '{match[1]}' 20 times or more, which Snakemake rejects; shorten it")
     return name
 
 
@@ -235,18 +235,18 @@ def explain(error: ValidationError, model: type[BaseModel], name: str) -> str:
     for details in error.errors():
         path, parent, annotation = _follow(details["loc"], model)
         mistakes.setdefault(tuple(path), []).append((details, parent, annotation))
-    unknown_keys = [keys for keys, found in mistakes.items() if found[0][0]["type"] == "extra_forbidden"]
+    unknown_keys = [keys for keys, errors in mistakes.items() if errors[0][0]["type"] == "extra_forbidden"]
     lines = []
-    for keys, found in mistakes.items():
-        if found[0][0]["type"] == "missing" and any(
+    for keys, errors in mistakes.items():
+        if errors[0][0]["type"] == "missing" and any(
             keys[:-1] == other[:-1] and nearest(other[-1], keys[-1:]) for other in unknown_keys
         ):
             continue  # misspelt: reported as an unknown key
         inner = any(keys == other[: len(keys)] and keys != other for other in mistakes)
-        if inner and found[0][0]["type"] == "too_short":
+        if inner and errors[0][0]["type"] == "too_short":
             continue  # too short only without its invalid entries, which are reported
         where = ".".join(keys)
-        reason = _reason(*found[0]) if len(found) == 1 else _none_fits([details for details, *_ in found])
+        reason = _reason(*errors[0]) if len(errors) == 1 else _none_fits([details for details, *_ in errors])
         lines.append(f"{name}: {where + ': ' if where else ''}{reason}")
     return "\n".join(dict.fromkeys(lines))
 
@@ -287,13 +287,13 @@ def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
             return f"must be {_expected(details)} (found {_shown(value)})"
 
 
-def _none_fits(found: list[ErrorDetails]) -> str:
+def _none_fits(errors: list[ErrorDetails]) -> str:
     """Merge several errors of one value that matches no alternative of a union."""
-    for details in found:
+    for details in errors:
         if details["type"] == "value_error":
             return str(details["ctx"]["error"])
-    expected = dict.fromkeys(_expected(details) for details in found)
-    return f"must be {' or '.join(expected)} (found {_shown(found[0]['input'])})"
+    expected = dict.fromkeys(_expected(details) for details in errors)
+    return f"must be {' or '.join(expected)} (found {_shown(errors[0]['input'])})"
 
 
 def _expected(details: ErrorDetails) -> str:

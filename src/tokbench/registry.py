@@ -94,7 +94,7 @@ Kind = TypeVar("Kind", bound=Method)
 
 def several_texts(value: Any) -> bool:
     """Return True if a value is a collection of strings (possibly empty), but not a single string."""
-    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
+    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(item, str) for item in value)
 
 
 class Registry(Generic[Kind]):
@@ -175,22 +175,24 @@ class Registry(Generic[Kind]):
     def _check_values(self, method: Kind) -> None:
         """Check the types of ``cites`` and of Boolean attributes."""
         cites = method.cites
-        told = cites is None or several_texts(cites)
-        self.check(told, method.name, f"its cites is {cites!r:.60}; pass a tuple of strings, such as ('...',)")
+        valid = cites is None or several_texts(cites)
+        self.check(valid, method.name, f"its cites is {cites!r:.60}; pass a tuple of strings, such as ('...',)")
         if cites and not method.module.startswith(f"{__package__}."):
             self._check_cited(method.name, cites)
-        for one in fields(method):
-            if isinstance(one.default, bool):
-                value = getattr(method, one.name)
-                self.check(isinstance(value, bool), method.name, f"its {one.name} is {value!r:.60}; pass True or False")
+        for field in fields(method):
+            if isinstance(field.default, bool):
+                value = getattr(method, field.name)
+                self.check(
+                    isinstance(value, bool), method.name, f"its {field.name} is {value!r:.60}; pass True or False"
+                )
 
     def _check_cited(self, name: str, cites: Iterable[str]) -> None:
         """Look up the citations of an external method; tests check built-in ones, to keep imports fast."""
         from tokbench.references import NO_KEY, WHOLE, known
 
-        for one in cites:
-            cited = WHOLE.match(one) or one in known()
-            self.check(bool(cited), name, f"cites: {NO_KEY.format(shortened(one))}")
+        for key in cites:
+            cited = WHOLE.match(key) or key in known()
+            self.check(bool(cited), name, f"cites: {NO_KEY.format(shortened(key))}")
 
     def _check_call(self, method: Kind, keywords: set[str], protocol: type) -> None:
         call = list(signature(protocol.__call__).parameters.values())[1:]

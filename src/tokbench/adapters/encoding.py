@@ -60,14 +60,14 @@ class EncodedSource:
     @cached_property
     def words(self) -> list[int]:
         """Number of each token's word: a given word, or otherwise the pre-token or added token."""
-        found: list[int] = []
+        numbers: list[int] = []
         for number, (text, parts) in enumerate(zip(self.texts, self._parts, strict=True)):
             first = 0
             for part in parts:
                 cut = self._pretokens(text, part)
-                found += [number if self.worded else first + place for place in cut]
+                numbers += [number if self.worded else first + place for place in cut]
                 first += cut[-1] + 1
-        return found
+        return numbers
 
     def _pretokens(self, text: str, part: AddedTokenMatch) -> list[int]:
         """Return the number of each token's pre-token in a part."""
@@ -192,7 +192,7 @@ class EncodedRow:
     def word_to_tokens(self, word: int, sequence: int = 0) -> Span | None:
         """Return the first token of a word, and the one after its last."""
         of = self.sequence_ids
-        places = [place for place, one in enumerate(self.word_ids) if one == word and of[place] == sequence]
+        places = [place for place, word_id in enumerate(self.word_ids) if word_id == word and of[place] == sequence]
         return (places[0], places[-1] + 1) if places else None
 
     def word_to_chars(self, word: int, sequence: int = 0) -> Span | None:
@@ -343,8 +343,8 @@ def rows_of(
     for number, (source, size, kept) in enumerate(zip(sources, sizes, left, strict=True)):
         spans = windows(size, kept, truncation) if truncation else [(0, size)]
         each.append([Window(source, *span, number) for span in spans])
-    yield EncodedRow(tuple(found[0] for found in each), spell)
-    places = product(*(range(len(found)) for found in each))
+    yield EncodedRow(tuple(cuts[0] for cuts in each), spell)
+    places = product(*(range(len(cuts)) for cuts in each))
     for place in sorted(places, key=lambda place: (place[0] == 0, place)):
         if any(place):
-            yield EncodedRow(tuple(found[one] for found, one in zip(each, place, strict=True)), spell)
+            yield EncodedRow(tuple(cuts[window] for cuts, window in zip(each, place, strict=True)), spell)

@@ -169,7 +169,9 @@ def _model(tokenizer: Tokenizer, special: Mapping[str, int]) -> Any:
     if vocabulary.ids is not None:
         ids |= special
         taken = set(ids.values())
-        ids |= {unused_name(one): one for one in range(max(taken)) if one not in taken}  # The library warns of holes.
+        ids |= {
+            unused_name(number): number for number in range(max(taken)) if number not in taken
+        }  # The library warns of holes.
     if tokenizer.segmentation in BY_BPE:
         pairs = [(spelt[left], spelt[right]) for left, right, _ in _merges(tokenizer).tolist()]
         return models.BPE(ids, pairs, ignore_merges=tokenizer.segmentation != "merge")
@@ -203,8 +205,8 @@ def _finite(vocabulary: Vocabulary) -> list[float]:
     scores, usable = usable_scores(vocabulary.tokens, vocabulary.scores)
     below = 2 * min(float(scores.min()), -1.0)
     lengths = np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
-    found: list[float] = np.where(usable, scores, below * lengths).tolist()
-    return found
+    finite: list[float] = np.where(usable, scores, below * lengths).tolist()
+    return finite
 
 
 def _per_token(vocabulary: Vocabulary) -> list[float]:
@@ -212,8 +214,8 @@ def _per_token(vocabulary: Vocabulary) -> list[float]:
     assert vocabulary.scores is not None
     scores, usable = usable_scores(vocabulary.tokens, vocabulary.scores)
     lengths = np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
-    found: list[float] = np.where(usable, costs_of(scores) / -UNITS - PER_TOKEN, -2 * PER_TOKEN * lengths).tolist()
-    return found
+    per_token: list[float] = np.where(usable, costs_of(scores) / -UNITS - PER_TOKEN, -2 * PER_TOKEN * lengths).tolist()
+    return per_token
 
 
 def _scored(tokenizer: Tokenizer, scores: Mapping[str, float], ids: Mapping[str, int]) -> list[tuple[str, float]]:
@@ -251,11 +253,11 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, mo
     if wrong := [name for name, number in special_ids(tokenizer).items() if converted.token_to_id(name) != number]:
         return f"{REJECTED}Hugging Face's model gives special tokens other ids, {wrong[0]} for one"
     read = converted if tokenizer.vocabulary.scores is None else type(converted).from_str(converted.to_str())
-    told = compare(tokenizer, counts, lambda texts: _ids(read, texts), most)
-    if told.differs is not None:
-        return f"{REJECTED}Hugging Face's model gives other ids for {told.differs!r}"
+    comparison = compare(tokenizer, counts, lambda texts: _ids(read, texts), most)
+    if comparison.differs is not None:
+        return f"{REJECTED}Hugging Face's model gives other ids for {comparison.differs!r}"
     converted.save(str(folder / "tokenizer.json"), pretty=False)
-    return f"tokenizer.json gives the same ids on {told}"
+    return f"tokenizer.json gives the same ids on {comparison}"
 
 
 def _ids(converted: "tokenizers.Tokenizer", texts: list[str]) -> list[list[int]]:
@@ -308,14 +310,14 @@ def differing(native: NativeTokenizer, library: str) -> Differing:
         raise NotNativeError("its patterns name too many sets of characters") from None
     try:
         with library_errors(f"{library} does not read a part of its pattern"):
-            found = frozenset(_differing(native, classes, theirs))
+            codes = frozenset(_differing(native, classes, theirs))
     except TokbenchError as error:
         raise NotNativeError(str(error)) from None
-    if not found:
-        return Differing(found)
+    if not codes:
+        return Differing(codes)
     ours = property_of("Cn") or ()
-    unassigned = set(theirs.unmatched(r"\P{Cn}", "".join(map(chr, sorted(found)))))
-    strange = {code for code in found - CHANGED if chr(code) not in unassigned and not contains(ours, code)}
+    unassigned = set(theirs.unmatched(r"\P{Cn}", "".join(map(chr, sorted(codes)))))
+    strange = {code for code in codes - CHANGED if chr(code) not in unassigned and not contains(ours, code)}
     if strange:
         raise NotNativeError(
             f"{library} has other characters than we do in a set that its pattern names (U+{min(strange):04X}, for one)"
@@ -323,7 +325,7 @@ def differing(native: NativeTokenizer, library: str) -> Differing:
     samples = "".join(map(chr, EDITIONS.values()))
     missing = theirs.unmatched(r"\P{Cn}", samples)
     return Differing(
-        found,
+        codes,
         _edition({code for code in EDITIONS.values() if contains(ours, code)}),
         _edition(set(map(ord, missing))),
     )
@@ -331,12 +333,12 @@ def differing(native: NativeTokenizer, library: str) -> Differing:
 
 def _edition(missing: set[int]) -> str:
     """Return the last version before the first one whose character is missing."""
-    found = next(iter(EDITIONS))
+    latest = next(iter(EDITIONS))
     for edition, code in EDITIONS.items():
         if code in missing:
             break
-        found = edition
-    return found
+        latest = edition
+    return latest
 
 
 def _differing(native: NativeTokenizer, classes: Classes, theirs: Sets) -> Iterator[int]:

@@ -87,9 +87,9 @@ def to_sentencepiece(tokenizer: Tokenizer, characters: Collection[str] | None = 
 def _free(name: str, taken: set[str]) -> str:
     """Return a name that is not in ``taken``, and add it."""
     numbered = (f"{name.removesuffix('>')} {number}>" for number in count(1))
-    found = next(one for one in chain([name], numbered) if one not in taken)
-    taken.add(found)
-    return found
+    unused = next(candidate for candidate in chain([name], numbered) if candidate not in taken)
+    taken.add(unused)
+    return unused
 
 
 def _pieces(vocabulary: Vocabulary, kind: str) -> Iterator[tuple[float, int]]:
@@ -185,10 +185,12 @@ def export(
     pattern = pattern_of(tokenizer.scheme)
     model = to_sentencepiece(tokenizer, characters)
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    told = compare(tokenizer, counts, processor.encode, most, lambda text: all(map(spelt, text)))
-    if told.differs is not None:
+    comparison = compare(tokenizer, counts, processor.encode, most, lambda text: all(map(spelt, text)))
+    if comparison.differs is not None:
         way = WAYS[KINDS[tokenizer.segmentation]]
-        raise TokbenchError(f"SentencePiece, which {way}, gives other ids for {told.differs!r}; nothing is written")
+        raise TokbenchError(
+            f"SentencePiece, which {way}, gives other ids for {comparison.differs!r}; nothing is written"
+        )
     (folder / MODEL).write_bytes(model)
     settings = {
         "pretokenization": tokenizer.scheme.setting,
@@ -196,6 +198,6 @@ def export(
         "special_tokens": special_ids(tokenizer),
     }
     (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-    one = "" if pattern is None else ", each given by itself"
-    left = f"; {told.left_out} hold characters that are {UNKNOWN_PIECE} to it" if told.left_out else ""
-    return f"{MODEL} gives the same ids on {told}{one}{left}"
+    restriction = "" if pattern is None else ", each given by itself"
+    left = f"; {comparison.left_out} hold characters that are {UNKNOWN_PIECE} to it" if comparison.left_out else ""
+    return f"{MODEL} gives the same ids on {comparison}{restriction}{left}"

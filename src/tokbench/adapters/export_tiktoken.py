@@ -87,13 +87,13 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int
         TokbenchError: tiktoken cannot express the tokenizer.
     """
     encoding = to_tiktoken(tokenizer)
-    told = compare(tokenizer, counts, lambda texts: map(encoding.encode_ordinary, texts), most)
-    if told.differs is not None:
+    comparison = compare(tokenizer, counts, lambda texts: map(encoding.encode_ordinary, texts), most)
+    if comparison.differs is not None:
         raise TokbenchError(
-            f"tiktoken, which merges by the rank of what a pair makes, gives other ids for {told.differs!r}; "
+            f"tiktoken, which merges by the rank of what a pair makes, gives other ids for {comparison.differs!r}; "
             "nothing is written"
         )
-    ranks = sorted(_ranks(tokenizer.vocabulary).items(), key=lambda one: one[1])
+    ranks = sorted(_ranks(tokenizer.vocabulary).items(), key=lambda item: item[1])
     lines = (f"{b64encode(token).decode('ascii')} {rank}\n" for token, rank in ranks)
     (folder / RANKS).write_text("".join(lines), encoding="ascii")
     settings = {
@@ -102,4 +102,4 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int
         "special_tokens": encoding._special_tokens,
     }
     (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-    return f"{RANKS} gives the same ids on {told}"
+    return f"{RANKS} gives the same ids on {comparison}"

@@ -80,11 +80,11 @@ def _require_ours(tokenizer: Tokenizer) -> None:
 def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, _: Characters) -> str:
     from tokbench.adapters import export_hugging_face
 
-    told = export_hugging_face.export(tokenizer, counts, folder)
-    if told.startswith(export_hugging_face.REJECTED):
-        raise TokbenchError(f"{told.removeprefix(export_hugging_face.REJECTED)}; nothing is written")
+    message = export_hugging_face.export(tokenizer, counts, folder)
+    if message.startswith(export_hugging_face.REJECTED):
+        raise TokbenchError(f"{message.removeprefix(export_hugging_face.REJECTED)}; nothing is written")
     write_configuration(folder, FAST, tokenizer.end_token)
-    return told
+    return message
 
 
 def _tiktoken(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, _: Characters) -> str:

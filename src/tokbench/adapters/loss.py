@@ -62,13 +62,13 @@ class Loss:
     def __str__(self) -> str:
         if self.none:
             return f"nothing lost of {self.documents:,} documents"
-        told = [
+        parts = [
             f"{self.documents_changed:,} of {self.documents:,} documents are not restored",
             f"at most {self.bytes_lost:,} of {self.bytes:,} bytes are lost",
             f"{self.unknown_tokens:,} of {self.tokens:,} tokens are unknown",
             f"{self.characters_normalised:,} of {self.characters:,} characters are normalised",
         ]
-        return f"{', '.join(told)}; first difference: {self.first}"
+        return f"{', '.join(parts)}; first difference: {self.first}"
 
 
 def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
@@ -133,10 +133,11 @@ def _is_utf8(text: bytes) -> bool:
 
 def _shown(text: bytes, decoded: bytes) -> str:
     place = common_bytes(text, 0, decoded, 0)
-    told = [
-        shortened(one[place : place + SHOWN].decode("utf-8", "replace"), SHOWN) or "nothing" for one in (text, decoded)
+    excerpts = [
+        shortened(data[place : place + SHOWN].decode("utf-8", "replace"), SHOWN) or "nothing"
+        for data in (text, decoded)
     ]
-    return f"byte {place:,}: '{told[0]}' became '{told[1]}'"
+    return f"byte {place:,}: '{excerpts[0]}' became '{excerpts[1]}'"
 
 
 @dataclass(frozen=True)

@@ -29,15 +29,15 @@ def special_names(tokenizer: Tokenizer) -> dict[str, int]:
     included.
     """
     taken = set(spellings(tokenizer))
-    found: dict[str, int] = {}
+    names: dict[str, int] = {}
     for number, name in tokenizer.vocabulary.special.items():
         try:
             text = name.decode()
         except UnicodeDecodeError:
             continue
         if text and text not in taken:
-            found.setdefault(text, number)
-    return found
+            names.setdefault(text, number)
+    return names
 
 
 def special_ids(tokenizer: Tokenizer) -> dict[str, int]:

@@ -71,8 +71,8 @@ def one_of_several(path: Path, reading: ImportOptions) -> "Tokenizer":
         return Tokenizer.load(path)
     from tokbench.adapters.forms.transformers import detect_format, file_in
 
-    found = file_in(path) if path.is_dir() else None
-    form = reading.form or (found[1] if found else detect_format(path))
+    file = file_in(path) if path.is_dir() else None
+    form = reading.form or (file[1] if file else detect_format(path))
     unsaid = replace(reading, pattern=None) if form in SAY_THEIR_PATTERN else reading
     return open_tokenizer(str(path), unsaid if form == "tiktoken" else replace(unsaid, special=None))
 

@@ -67,14 +67,14 @@ def _texts() -> Iterator[str]:
     for blank in BLANKS:
         yield f"a{blank}"
         yield f"{blank}a"
-    for one in LONG:
-        yield one * RUN
-        yield f"x{one * 40} {one * 41}y"
+    for text in LONG:
+        yield text * RUN
+        yield f"x{text * 40} {text * 41}y"
     yield from lines()
     known = [chr(code) for code in range(LAST + 1) if _known(code)]
     known += map(chr, range(0x20000, 0x31300, 997))
     for start in range(0, len(known), BLOCK):
-        yield "".join(f"{one}a {one}{one}1" for one in known[start : start + BLOCK])
+        yield "".join(f"{text}a {text}{text}1" for text in known[start : start + BLOCK])
 
 
 def texts_with(names: Iterable[str]) -> Iterator[bytes]:
@@ -92,8 +92,8 @@ def lines() -> Iterator[str]:
     for start in range(0, 256, BLOCK):
         known = [chr(code) for code in range(start, start + BLOCK) if _known(code)]
         for count in range(2, 6):
-            yield "\n".join(one * count for one in known)
-            yield "".join(f" {one * count}\n .\n{one * count} " for one in known)
+            yield "\n".join(character * count for character in known)
+            yield "".join(f" {character * count}\n .\n{character * count} " for character in known)
 
 
 def _known(code: int) -> bool:

@@ -223,13 +223,13 @@ def _unrecognised(error: TokbenchError, place: Path) -> TokbenchError:
 
 
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:
-    source = found = read_form(path, form, options)
+    source = parsed = read_form(path, form, options)
     name = name or on_one_line(path.name).partition(".")[0].partition(":")[0]
-    library = found.opened
-    if library is None and found.library is not None:
-        library = open_library(found.library, found.content, found.settings, str(path))
-    if not found.tokens and isinstance(library, PythonTokenizer):
-        found = _with_size(found, library, texts)
+    library = parsed.opened
+    if library is None and parsed.library is not None:
+        library = open_library(parsed.library, parsed.content, parsed.settings, str(path))
+    if not parsed.tokens and isinstance(library, PythonTokenizer):
+        parsed = _with_size(parsed, library, texts)
     imported: dict[str, Any] = {
         "form": form,
         "file": on_one_line(path.name),
@@ -237,62 +237,62 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
         "options": options.model_dump(exclude_none=True),
         "how": "native",
         "why": "",
-        "told": list(found.notes),
-        "ids": found.ids,
+        "told": list(parsed.notes),
+        "ids": parsed.ids,
     }
-    if found.native is not None:
+    if parsed.native is not None:
         tokenizer = Tokenizer(
-            found.native.vocabulary,
-            found.native.pretokenization,
-            found.native.segmentation,
+            parsed.native.vocabulary,
+            parsed.native.pretokenization,
+            parsed.native.segmentation,
             name=name,
             origin={"imported": imported},
-            normalization=found.native.normalization,
+            normalization=parsed.native.normalization,
         )
-        found, compared = _compared_with_library(found, tokenizer, library, options, texts)
-        if found.native is not None:
+        parsed, compared = _compared_with_library(parsed, tokenizer, library, options, texts)
+        if parsed.native is not None:
             imported["why"] = compared
             _record_end(imported, source, tokenizer.vocabulary.special, options, path)
             return tokenizer
-    if found.library is None or library is None:
-        raise TokbenchError(f"{path}: {found.reason}; there is no library that reads this form")
+    if parsed.library is None or library is None:
+        raise TokbenchError(f"{path}: {parsed.reason}; there is no library that reads this form")
     if options.segmentation is not None:
         raise TokbenchError(
-            f"--segmentation {options.segmentation}: needs a native tokenizer; {found.library} reads this file "
-            f"({found.reason}); leave it out"
+            f"--segmentation {options.segmentation}: needs a native tokenizer; {parsed.library} reads this file "
+            f"({parsed.reason}); leave it out"
         )
-    imported |= {"how": found.library, "why": found.reason}
-    _record_end(imported, source, found.special, options, path)
+    imported |= {"how": parsed.library, "why": parsed.reason}
+    _record_end(imported, source, parsed.special, options, path)
     return AdaptedTokenizer(
-        found.library,
-        found.content,
-        dict(found.settings),
-        special=dict(found.special),
-        tokens=found.tokens,
-        ids=found.ids,
+        parsed.library,
+        parsed.content,
+        dict(parsed.settings),
+        special=dict(parsed.special),
+        tokens=parsed.tokens,
+        ids=parsed.ids,
         name=name,
         origin={"imported": imported},
     )
 
 
-def _with_size(found: ParsedTokenizer, library: PythonTokenizer, texts: Iterable[bytes] | None) -> ParsedTokenizer:
+def _with_size(parsed: ParsedTokenizer, library: PythonTokenizer, texts: Iterable[bytes] | None) -> ParsedTokenizer:
     """Return the tokenizer with one more than the largest id of the probes and the texts as its number of ids."""
     ids = (library.encode(readable(text)) for text in chain(probes(), texts or ()))
     size = max(map(max, filter(None, ids)), default=0) + 1
     reason = f"no vocab_size: {size:,}, by the largest id of the probes and the documents of --check"
-    return replace(found, tokens=size, ids=size, settings={"ids": size}, notes=[*found.notes, reason])
+    return replace(parsed, tokens=size, ids=size, settings={"ids": size}, notes=[*parsed.notes, reason])
 
 
 def _record_end(
-    imported: dict[str, Any], found: ParsedTokenizer, special: Mapping[int, bytes], options: ReadOptions, path: Path
+    imported: dict[str, Any], parsed: ParsedTokenizer, special: Mapping[int, bytes], options: ReadOptions, path: Path
 ) -> None:
     """Record the end of text and notes about it."""
-    imported["end_of_text"], skipped = end_of_text(found, special, options.end_of_text, str(path))
+    imported["end_of_text"], skipped = end_of_text(parsed, special, options.end_of_text, str(path))
     imported["told"] += skipped
 
 
 def _compared_with_library(
-    found: ParsedTokenizer,
+    parsed: ParsedTokenizer,
     tokenizer: Tokenizer,
     library: Library | None,
     options: ReadOptions,
@@ -300,17 +300,17 @@ def _compared_with_library(
 ) -> tuple[ParsedTokenizer, str]:
     """Compare ids; return the parsed file, no longer native if ids differ, and a sentence about the comparison."""
     if options.segmentation is not None:
-        return found, f"segmentation '{options.segmentation}' was chosen here, so no library has its ids"
-    if library is None or found.library is None or found.native is None:
-        return found, "no library has its ids"
+        return parsed, f"segmentation '{options.segmentation}' was chosen here, so no library has its ids"
+    if library is None or parsed.library is None or parsed.native is None:
+        return parsed, "no library has its ids"
     try:
-        others = differing(found.native, found.library)
+        others = differing(parsed.native, parsed.library)
     except NotNativeError as error:
-        return replace(found, native=None, reason=str(error)), ""
+        return replace(parsed, native=None, reason=str(error)), ""
     between = getattr(tokenizer.scheme.options, "others", None)  # Of added tokens, which have texts of their own.
     splits = (tokenizer.scheme if between is None else pretokenization_of(between)).splits
     derived = [] if not splits else [text.encode() for text in access_texts(splits, others.codes)]
-    named = [name.decode("utf-8", "ignore") for name in {**found.special, **found.added}.values()]
+    named = [name.decode("utf-8", "ignore") for name in {**parsed.special, **parsed.added}.values()]
     compared = {}
     for what, given in (
         ("probes", probes()),
@@ -321,12 +321,12 @@ def _compared_with_library(
         equal = first_difference(tokenizer, library, given)
         if isinstance(equal, FirstDifference):
             return replace(
-                found, native=None, reason=f"ids of ours differ from those of {found.library} on {equal}"
+                parsed, native=None, reason=f"ids of ours differ from those of {parsed.library} on {equal}"
             ), ""
         compared[what] = equal
     *others_told, last = [f"{number:,} {what}" for what, number in compared.items() if number]
     message = " and ".join([", ".join(others_told), last] if others_told else [last])
-    return found, f"ids equal those of {found.library} on {message}" + (f"; {others}" if others.codes else "")
+    return parsed, f"ids equal those of {parsed.library} on {message}" + (f"; {others}" if others.codes else "")
 
 
 def _digest(path: Path) -> str:

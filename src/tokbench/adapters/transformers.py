@@ -174,8 +174,8 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         batch = self._batch_encode_plus([(text, text_pair)] if text_pair else [text], **settings)
         if return_tensors is not None or return_overflowing_tokens:
             return batch
-        one = {key: rows[0] if rows and isinstance(rows[0], list) else rows for key, rows in batch.items()}
-        return BatchEncoding(one, batch.encodings)
+        row = {key: rows[0] if rows and isinstance(rows[0], list) else rows for key, rows in batch.items()}
+        return BatchEncoding(row, batch.encodings)
 
     def _batch_encode_plus(
         self,
@@ -214,8 +214,8 @@ class TokbenchTokenizer(PreTrainedTokenizer):
                 EncodedSource(self.tokenizer, added, texts, is_split_into_words, special)
                 for texts in texts_of(sample, is_split_into_words)
             ]
-            found = rows_of(sources, self.convert_ids_to_tokens, truncation)
-            rows += found if return_overflowing_tokens else [next(found)]
+            encoded_rows = rows_of(sources, self.convert_ids_to_tokens, truncation)
+            rows += encoded_rows if return_overflowing_tokens else [next(encoded_rows)]
             samples += [number] * (len(rows) - len(samples))
         if padding_strategy != PaddingStrategy.DO_NOT_PAD:
             length = max_length if padding_strategy == PaddingStrategy.MAX_LENGTH else max(map(len, rows), default=0)
@@ -264,7 +264,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         **_: Any,
     ) -> str:
         ids = list(token_ids) if isinstance(token_ids, list | tuple) else [token_ids]
-        if wrong := [one for one in ids if not isinstance(one, int | np.integer)]:
+        if wrong := [token_id for token_id in ids if not isinstance(token_id, int | np.integer)]:
             raise TokbenchError(f"{wrong[0]!r:.60} is not an id; pass integers")
         text = b"".join(self._pieces(map(int, ids), skip_special_tokens)).decode("utf-8", "replace")
         cleaned = (
@@ -276,9 +276,13 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         """Yield the bytes of ids; an added token is its content, an id above all tokens is skipped."""
         left_out = set(self.all_special_ids) if skip_special_tokens else set()
         added = self.added_tokens_decoder
-        known = (one for one in ids if one not in left_out and (one < len(self._names) or one in added))
+        known = (
+            token_id
+            for token_id in ids
+            if token_id not in left_out and (token_id < len(self._names) or token_id in added)
+        )
         own = self.vocab_size
-        for ours, group in groupby(known, key=lambda one: 0 <= one < own):
+        for ours, group in groupby(known, key=lambda token_id: 0 <= token_id < own):
             if ours:
                 yield self.tokenizer.decode(list(group))
             else:
@@ -336,7 +340,7 @@ class AdaptedTransformers(PreTrainedTokenizer):
         return self.tokenizer.id_limit
 
     def get_vocab(self) -> dict[str, int]:
-        return {unused_name(one): one for one in range(self.vocab_size)} | self.added_tokens_encoder
+        return {unused_name(token_id): token_id for token_id in range(self.vocab_size)} | self.added_tokens_encoder
 
 
 def adapter_of(folder: Path | str) -> TokbenchTokenizer | AdaptedTransformers:

@@ -285,17 +285,19 @@ def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) 
     documents = list(texts_of("compare", texts))
     if not any(documents):
         raise TokbenchError("compare: the texts are empty; pass documents with text")
-    return comparison_of(compare_texts(_distinct([one.name for one in tokenizers]), tokenizers, documents, threads))
+    return comparison_of(
+        compare_texts(_distinct([tokenizer.name for tokenizer in tokenizers]), tokenizers, documents, threads)
+    )
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
     """Return the names, with a number after those that occur several times."""
     number: dict[str, int] = {}
-    found = []
+    distinct = []
     for name in names:
         number[name] = number.get(name, 0) + 1
-        found.append(f"{name} ({number[name]})" if names.count(name) > 1 else name)
-    return found
+        distinct.append(f"{name} ({number[name]})" if names.count(name) > 1 else name)
+    return distinct
 
 
 def _check_source(construction: "Construction", source: Any) -> None:
@@ -324,12 +326,12 @@ def _several_tokenizers(tokenizers: Any) -> list[Tokenizer]:
         raise TokbenchError("compare: a mapping of tokenizers; pass its tokenizers, as in mapping.values()")
     if isinstance(tokenizers, Tokenizer | str) or not isinstance(tokenizers, Iterable):
         raise TokbenchError(f"compare: {shown(tokenizers)}; pass two or more tokenizers, as in a list")
-    found = list(tokenizers)
-    for tokenizer in found:
+    listed = list(tokenizers)
+    for tokenizer in listed:
         tokenizer_of("compare", tokenizer)
-    if len(found) < 2:
+    if len(listed) < 2:
         raise TokbenchError("compare: pass two or more tokenizers")
-    return found
+    return listed
 
 
 def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:

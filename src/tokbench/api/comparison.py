@@ -92,26 +92,26 @@ class Comparison(pl.DataFrame):
         return super()._repr_html_(**options) + (f"<p>{sentences}</p>" if sentences else "")
 
 
-def comparison_of(found: "TextComparison") -> Comparison:
+def comparison_of(measured: "TextComparison") -> Comparison:
     """Return the table of tokenizers that are compared on texts; the first is the baseline."""
-    first = found.names[0]
-    verdicts = {row["a"]: row for row in found.rows() if row["b"] == first}
+    first = measured.names[0]
+    verdicts = {row["a"]: row for row in measured.rows() if row["b"] == first}
     rows = []
-    for name, tokenizer, counts in zip(found.names, found.tokenizers, found.counts, strict=True):
+    for name, tokenizer, counts in zip(measured.names, measured.tokenizers, measured.counts, strict=True):
         tokens = sum(counts.tokens)
         row = {
             "name": name,
-            "pretokenization": found.pretokenizers[name],
+            "pretokenization": measured.pretokenizers[name],
             "size": tokenizer.nominal_size or None,
             "tokens": tokens,
-            "bytes_per_token": found.bytes / tokens if tokens else None,
+            "bytes_per_token": measured.bytes / tokens if tokens else None,
             "changed": counts.changed,
-            "documents": len({unit for unit, size in zip(found.units, found.sizes, strict=True) if size}),
+            "documents": len({unit for unit, size in zip(measured.units, measured.sizes, strict=True) if size}),
         }
         if (verdict := verdicts.get(name)) is not None:
             row |= {key: verdict[key] for key in ("difference", "low", "high", "holm", "verdict", "reason")}
             row["documents"] = verdict["n"]
         elif name != first:
-            row |= {"verdict": "not tested", "reason": found.family.why_untested(name, first)}
+            row |= {"verdict": "not tested", "reason": measured.family.why_untested(name, first)}
         rows.append(row)
     return Comparison(rows, schema=SCHEMA)

@@ -45,7 +45,7 @@ def texts_of(call: str, texts: Any) -> Iterator[bytes]:
     reject_table(texts)
     if not is_iterable(texts):
         raise TokbenchError(f"texts {shown(texts)}: pass a text, str or bytes, or several")
-    return chain.from_iterable(_of_file(one) if isinstance(one, PurePath) else (as_bytes(one),) for one in texts)
+    return chain.from_iterable(_of_file(text) if isinstance(text, PurePath) else (as_bytes(text),) for text in texts)
 
 
 def _of_file(path: PurePath) -> Iterator[bytes]:

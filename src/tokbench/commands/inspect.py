@@ -173,15 +173,18 @@ def compare_command(
     exit_status.describe_task(f"compare {tokenizers[0]} with {', '.join(tokenizers[1:])}")
     further = Further(gap, ngram_bits or bool(training), training)
     with progress("compare"):
-        found = comparisons(tokenizers, files, results, limit, fields, reading, further)
+        comparisons_made = comparisons(tokenizers, files, results, limit, fields, reading, further)
     if as_json:
         from tokbench.inspection.comparison.tokenizers import comparisons_json
         from tokbench.io.json import written
 
-        click.echo(written(comparisons_json(found)), nl=False)
+        click.echo(written(comparisons_json(comparisons_made)), nl=False)
         return
     most = None if every else TABLES
-    texts = [comparison_text(one.a, one.b, one.parts, one.unequal, one.notes, most) for one in found]
+    texts = [
+        comparison_text(comparison.a, comparison.b, comparison.parts, comparison.unequal, comparison.notes, most)
+        for comparison in comparisons_made
+    ]
     click.echo("\n".join(texts), nl=False)
 
 
@@ -253,8 +256,8 @@ def show_command(
     if len(text) > MOST_BYTES:
         raise TokbenchError(f"show: the text has {len(text):,} bytes; pass {MOST_BYTES:,} or fewer")
     exit_status.describe_task(f"show {' '.join(names)}")
-    found = _with_distinct_names(opened_at_sizes((resolve_target(name, results) for name in names), reading), names)
-    cuts = [cut(one.name, one.tokenizer, text, one.source) for one in found]
+    opened = _with_distinct_names(opened_at_sizes((resolve_target(name, results) for name in names), reading), names)
+    cuts = [cut(tokenizer.name, tokenizer.tokenizer, text, tokenizer.source) for tokenizer in opened]
     click.echo(_json(cuts, text) if as_json else _terminal(cuts, text), nl=False, color=True)
 
 
@@ -275,12 +278,12 @@ def _file(path: str) -> bytes:
         return file.read(MOST_BYTES + 1)
 
 
-def _with_distinct_names(found: "Sequence[Opened]", names: "Sequence[str]") -> "Sequence[Opened]":
+def _with_distinct_names(opened: "Sequence[Opened]", names: "Sequence[str]") -> "Sequence[Opened]":
     """Return tokenizers under their names, or under the given paths if two names are equal."""
-    called = [one.name for one in found]
+    called = [tokenizer.name for tokenizer in opened]
     if len(set(called)) == len(called) or len(names) != len(called):
-        return found
-    return [one._replace(name=str(Path(given))) for given, one in zip(names, found, strict=True)]
+        return opened
+    return [tokenizer._replace(name=str(Path(given))) for given, tokenizer in zip(names, opened, strict=True)]
 
 
 def _terminal(cuts: "Sequence[SegmentedText]", text: bytes) -> str:

@@ -50,8 +50,8 @@ def methods_named(names: Sequence[str]) -> "dict[str, list[Method]]":
 def _named(names: Sequence[str]) -> dict[str, list[Any]]:
     if not names:
         return {kind: registry.methods() for kind, registry in KINDS.items()}
-    found = {kind: [registry.find(name) for name in sorted(set(names))] for kind, registry in KINDS.items()}
-    chosen = {kind: [method for method in methods if method] for kind, methods in found.items()}
+    methods_of = {kind: [registry.find(name) for name in sorted(set(names))] for kind, registry in KINDS.items()}
+    chosen = {kind: [method for method in methods if method] for kind, methods in methods_of.items()}
     missing = set(names) - {method.name for methods in chosen.values() for method in methods}
     for name in names:
         if name in missing:

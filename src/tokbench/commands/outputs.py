@@ -39,10 +39,10 @@ def columns(*names: str, optional: tuple[str, ...] = ()) -> Mark:
         import pyarrow.parquet as pq
 
         try:
-            found = set(pq.read_schema(literal(path)).names)
+            known = set(pq.read_schema(literal(path)).names)
         except (OSError, pa.ArrowException):
             return False
-        return {*names} <= found <= {*names, *optional}
+        return {*names} <= known <= {*names, *optional}
 
     return mark
 
@@ -54,10 +54,10 @@ def keys(*names: str) -> Mark:
         try:
             with path.open(encoding="utf-8") as file:
                 first = file.readline()
-                found = json.loads(first if first.rstrip().endswith("}") else first + file.read())
+                content = json.loads(first if first.rstrip().endswith("}") else first + file.read())
         except (OSError, ValueError, RecursionError):
             return False
-        return isinstance(found, dict) and {*names} <= found.keys()
+        return isinstance(content, dict) and {*names} <= content.keys()
 
     return mark
 

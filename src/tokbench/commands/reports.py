@@ -288,12 +288,12 @@ def cite_command(configuration: str | None, keys: str | None, output: str | None
         raise TokbenchError("cite: name the file of a configuration, or pass --cited, one of the two")
     if keys is not None:
         remedy = "pass a list of keys and entries as JSON"
-        found = parse_json(keys, "--cited", remedy=remedy)
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        sources = parse_json(keys, "--cited", remedy=remedy)
+        if not isinstance(sources, list) or not all(isinstance(source, str) for source in sources):
             raise TokbenchError(f"--cited: not a list of texts; {remedy}")
     else:
-        found = publication_keys(validated(read_yaml(str(configuration)), Experiment, str(configuration)))
-    text = bibliography(found)
+        sources = publication_keys(validated(read_yaml(str(configuration)), Experiment, str(configuration)))
+    text = bibliography(sources)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -324,7 +324,7 @@ def published_command(released: str | None, numbers: str | None, keep: str | Non
     statistics = write_published(output, released)
     if numbers is not None:
         with atomic_file(numbers) as partial:
-            write_csv(pl.DataFrame([asdict(one) for one in statistics], infer_schema_length=None), partial)
+            write_csv(pl.DataFrame([asdict(table) for table in statistics], infer_schema_length=None), partial)
     if keep is not None:
         with atomic_folder(keep, "published") as partial:
             shutil.copytree(output, partial, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*NOT_CONTENT))

@@ -296,5 +296,5 @@ def export_command(folder: str, form: str, counts: str | None, output: str) -> N
     tokenizer = Tokenizer.load(folder)
     pretokens = PretokenCounts.read(counts) if counts else None
     with atomic_folder(output, "export") as made:
-        told = export(tokenizer, form, pretokens, made)
-    click.echo(told, err=True)
+        message = export(tokenizer, form, pretokens, made)
+    click.echo(message, err=True)

@@ -154,5 +154,5 @@ def score_translation_command(
         "target_variant": target_variant,
         "size": size,
     }
-    found = score(Path(translations), Path(output), names, tokenize, Path(comet) if comet else None)
-    click.echo(", ".join(f"{metric} {value:.2f}" for metric, value in found.items()), err=True)
+    scores = score(Path(translations), Path(output), names, tokenize, Path(comet) if comet else None)
+    click.echo(", ".join(f"{metric} {value:.2f}" for metric, value in scores.items()), err=True)

@@ -63,7 +63,7 @@ def _translations(experiment: Experiment) -> Iterator[str]:
             if {run.source, run.target} != set(experiment.parallel_corpora[name].languages):
                 there = " and ".join(experiment.parallel_corpora[name].languages)
                 yield f"{key}: '{name}' has {there}; name one as source and the other as target"
-        for variant in dict.fromkeys(one for pair in run.pairs() for one in pair):
+        for variant in dict.fromkeys(tokenizer for pair in run.pairs() for tokenizer in pair):
             yield from unknown_names(f"{key}.tokenizers", "variant", [variant], experiment.variants)
         for pair in run.pairs():
             if not experiment.variants.keys() >= set(pair):

@@ -147,8 +147,8 @@ class BaseExperiment(Options):
 
     def measured_corpora(self) -> list[str]:
         """Return every corpus that variants are measured on, without duplicates."""
-        found = (one for name in self.variants for one in (self.corpus_of(name), *self.measured_on_of(name)))
-        return list(dict.fromkeys(found))
+        corpora = (corpus for name in self.variants for corpus in (self.corpus_of(name), *self.measured_on_of(name)))
+        return list(dict.fromkeys(corpora))
 
     def corpora_of(self, run: ModelRuns) -> dict[tuple[str, str, Size], str]:
         """Return the corpus that each language model of a run reads, by model, variant and vocabulary size."""

@@ -101,7 +101,9 @@ def _with_modules(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     variants = values.get("variants")
     if not isinstance(variants, dict):
         return values
-    sources = {name: one for name, one in variants.items() if isinstance(one, dict) and one.get("from") == "python"}
+    sources = {
+        name: recipe for name, recipe in variants.items() if isinstance(recipe, dict) and recipe.get("from") == "python"
+    }
     here = os.path.relpath(folder) if folder.resolve().is_relative_to(Path.cwd()) else str(folder)
     changed = {}
     for name, variant in sources.items():
@@ -195,17 +197,17 @@ def _equal(section: str, entries: Mapping[str, Any]) -> Iterator[str]:
 def files_left_out(experiment: Experiment) -> list[str]:
     """Return one line for each corpus folder in which files are skipped, and for each limit that reads the beginning of
     a source."""
-    found = []
+    lines = []
     for name, corpus in experiment.corpora.items():
         source = corpus.source
         if isinstance(source, FileSource):
-            found += [f"corpora.{name}.source.path: {line}" for line in left_out(source)]
+            lines += [f"corpora.{name}.source.path: {line}" for line in left_out(source)]
         for key in ("max_documents", "max_bytes_per_language"):
             if getattr(source, key) is not None:
-                found.append(
+                lines.append(
                     f"corpora.{name}.source.{key}: the beginning of the source is read, which is no sample of it"
                 )
-    return found
+    return lines
 
 
 def files_with_equal_content(experiment: Experiment) -> list[str]:

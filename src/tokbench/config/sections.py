@@ -225,14 +225,14 @@ def _path(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
 def _folder(key: str, place: Path, variant: ExternalTokenizer) -> Iterator[str]:
     """Yield mistakes in a folder of transformers, or in a file of one."""
     try:
-        found = file_in(place) if place.is_dir() else (place, detect_format(place))
+        known = file_in(place) if place.is_dir() else (place, detect_format(place))
     except TokbenchError as error:
         yield f"{key}.path: {error}"
         return
-    if found is None:
+    if known is None:
         yield f"{key}.path: '{place}' has no known tokenizer file; name a folder that has one"
         return
-    file, form = found
+    file, form = known
     if form == "tiktoken" and variant.pattern is None and not (sidecar_of(file) or pattern_of_ranks(file)):
         yield f"{key}.pattern: '{file}' has no pre-tokenization pattern; name its pattern, as in pattern: cl100k"
 
@@ -434,4 +434,4 @@ class TranslationRuns(Options):
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the variants of source and target of each entry of ``tokenizers``."""
-        return [(one, one) if isinstance(one, str) else (one.source, one.target) for one in self.tokenizers]
+        return [(pair, pair) if isinstance(pair, str) else (pair.source, pair.target) for pair in self.tokenizers]

@@ -41,7 +41,7 @@ def read_array(path: Path, kind: type[np.integer]) -> NDArray[Any]:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise ValueError(f"{path.name}: not an array")
-        length, found = read_header(file)
-        if found != np.dtype(kind) or length * found.itemsize != os.fstat(file.fileno()).st_size - file.tell():
+        length, dtype = read_header(file)
+        if dtype != np.dtype(kind) or length * dtype.itemsize != os.fstat(file.fileno()).st_size - file.tell():
             raise ValueError(f"{path.name}: not the array of {np.dtype(kind)} that its header describes")
-        return np.fromfile(file, found, length)
+        return np.fromfile(file, dtype, length)

@@ -78,13 +78,13 @@ def reject_archive(head: bytes, place: str, outer: str | None = None) -> None:
     Raises:
         TokbenchError: it is an archive, Parquet, compressed by an unsupported method, or compressed twice.
     """
-    found = next((name for name, magic in _rejected.items() if magic.match(head)), None)
+    kind = next((name for name, magic in _rejected.items() if magic.match(head)), None)
     if outer and (inner := compression_of(head)):
-        found = f"compressed by {inner}"
-    if found is None:
+        kind = f"compressed by {inner}"
+    if kind is None:
         return
-    remedy = "rename it to .parquet" if found == "a Parquet file" else "unpack it first"
-    within = f"{found} within {outer}; decompress it once" if outer else f"{found}; {remedy}"
+    remedy = "rename it to .parquet" if kind == "a Parquet file" else "unpack it first"
+    within = f"{kind} within {outer}; decompress it once" if outer else f"{kind}; {remedy}"
     raise TokbenchError(f"{place}: {within}")
 
 

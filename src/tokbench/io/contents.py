@@ -214,10 +214,10 @@ def _form_of_object(content: bytes) -> str | None:
 
     start = len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0
     try:
-        found = find_fields(content, start, (b"model", b"config", b"vocab"))
-        if found is None:
+        places = find_fields(content, start, (b"model", b"config", b"vocab"))
+        if places is None:
             return None
-        (models, first, _), (configurations, place, _), (vocabularies, tokens, _) = found
+        (models, first, _), (configurations, place, _), (vocabularies, tokens, _) = places
         if models == 1 and content[first : first + 1] == b"{":
             inner = find_fields(content, first, (b"vocab",), inner=True)
             return "tokenizer_json" if inner and inner[0][0] else None

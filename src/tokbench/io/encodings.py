@@ -33,13 +33,13 @@ def encoding_name(name: str) -> str:
     if name == BYTES:
         return name
     try:
-        found = codecs.lookup(name)
+        codec = codecs.lookup(name)
         "a".encode(name)
-        if found.incrementaldecoder is None:
+        if codec.incrementaldecoder is None:
             raise LookupError
     except (LookupError, ValueError):
         raise ValueError(f"'{name}' is not an encoding; use utf-8, bytes, latin-1 or another of Python's") from None
-    return found.name
+    return codec.name
 
 
 @dataclass
@@ -73,20 +73,20 @@ class Notes:
 
     def lines(self) -> dict[str, str]:
         """Return one line per finding, keyed as in a corpus's manifest."""
-        found = {}
+        notes = {}
         if self.marks:
-            found["byte_order_marks"] = f"byte-order mark removed from {self.marks:,} file{'s' * (self.marks > 1)}"
+            notes["byte_order_marks"] = f"byte-order mark removed from {self.marks:,} file{'s' * (self.marks > 1)}"
         if self.inner_marks:
             marks = f"{self.inner_marks:,} byte-order mark{'s' * (self.inner_marks > 1)}"
-            found["inner_byte_order_marks"] = f"{marks} within texts, as of joined files; kept as text"
+            notes["inner_byte_order_marks"] = f"{marks} within texts, as of joined files; kept as text"
         if self.invalid:
             share = 100 * self.invalid / self.bytes
-            found["not_utf8"] = f"{self.invalid:,} of {self.bytes:,} bytes ({share:.2g} %) are not UTF-8; read as bytes"
+            notes["not_utf8"] = f"{self.invalid:,} of {self.bytes:,} bytes ({share:.2g} %) are not UTF-8; read as bytes"
         left_out = (("bad_records", self.bad_records, "bad record"), ("empty_lines", self.empty_lines, "empty line"))
         for key, count, what in left_out:
             if count:
-                found[key] = f"{count:,} {what}{'s' * (count > 1)} left out"
-        return found
+                notes[key] = f"{count:,} {what}{'s' * (count > 1)} left out"
+        return notes
 
 
 def reject_mark(head: bytes, place: str) -> None:
@@ -181,9 +181,11 @@ class Utf8(io.RawIOBase):
             data, start = error.object, error.start
             offset = self._read - len(waiting) + start
             line = 1 + self._lines + block.count(b"\n", 0, max(0, start - len(waiting)))
-            found = f"byte 0x{data[start]:02x} at offset {offset:,}" if start < len(data) else f"at offset {offset:,}"
+            position = (
+                f"byte 0x{data[start]:02x} at offset {offset:,}" if start < len(data) else f"at offset {offset:,}"
+            )
             place = f"{self._place}:{line}" if self._encoding == UTF_8 else self._place
-            raise TokbenchError(f"{place}: not {self._encoding.upper()} ({found}); {self._remedy()}") from None
+            raise TokbenchError(f"{place}: not {self._encoding.upper()} ({position}); {self._remedy()}") from None
         except UnicodeError as error:
             raise TokbenchError(f"{self._place}: not {self._encoding.upper()} ({error}); {self._remedy()}") from None
 

@@ -107,10 +107,10 @@ def require_same(file: Path | str, makers: Makers, role: Role, maker: Maker, rem
         TokbenchError: the file does not name a maker of this role, or names another one.
     """
     what = role.replace("_", " ")
-    if not (found := makers.get(role)):
+    if not (digest := makers.get(role)):
         raise TokbenchError(f"{file}: does not name its {what}; {remedy}")
-    if found != maker.digest:
-        digests = f"{found:.{SHOWN}}, not {maker.digest:.{SHOWN}}"
+    if digest != maker.digest:
+        digests = f"{digest:.{SHOWN}}, not {maker.digest:.{SHOWN}}"
         raise TokbenchError(f"{file}: made with another {what} than {maker.place} ({digests}); {remedy}")
 
 

@@ -87,10 +87,10 @@ def reject_other_jobs(expected: Mapping[str, str]) -> None:
 def read_job(path: Path) -> Mapping[str, Any] | None:
     """Return the record of the job that made an output; None if the output has none, or cannot be read."""
     try:
-        found = _read(path)
+        record = _read(path)
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) else None
+    return record if isinstance(record, dict) else None
 
 
 def date_of_folder(folder: Path) -> int | None:

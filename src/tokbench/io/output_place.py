@@ -133,9 +133,9 @@ def _lacks_space(error: BaseException | None) -> str | None:
             return error.reason
         if isinstance(error, OSError) and error.errno in NUMBERS:
             return os.strerror(error.errno)
-        if not isinstance(error, TokbenchError) and (found := TOLD.search(str(error))):
+        if not isinstance(error, TokbenchError) and (match := TOLD.search(str(error))):
             known = (os.strerror(number) for number in NUMBERS)
-            return next((text for text in known if text in str(error)), found[0])
+            return next((text for text in known if text in str(error)), match[0])
         error = error.__cause__ or error.__context__
     return None
 

@@ -24,15 +24,15 @@ def splits_made_from(experiment: "Experiment", corpus: str) -> list[tuple[str, s
         for name in experiment.built
         if corpus in experiment.measured_on_of(name)
     ]
-    found: dict[tuple[str, str], None] = {}
+    made_from: dict[tuple[str, str], None] = {}
     for name, split in own + built:
         splits: dict[str, float | str] = dict(experiment.corpora[name].splits.items())
         share = splits.get(split, 0.0)
         target = share if isinstance(share, str) else split
         same = name == corpus and target == splits.get("evaluation")
         if splits.get(target) and target != "evaluation" and not same and not experiment.corpora[name].counted:
-            found[name, target] = None
-    return list(found)
+            made_from[name, target] = None
+    return list(made_from)
 
 
 def _evaluated(experiment: "Experiment") -> list[CorpusTarget]:

@@ -38,7 +38,7 @@ class ExampleTargets:
 
     def of(self, corpus: str) -> list[TokenizerTarget]:
         """Return the tokenizers for the sentences of a corpus."""
-        own = (one for one in self.experiment.variants if self.experiment.corpus_of(one) == corpus)
+        own = (variant for variant in self.experiment.variants if self.experiment.corpus_of(variant) == corpus)
         return self._first([self.experiment.baselines()[corpus], *own])
 
     @property
@@ -51,7 +51,7 @@ class ExampleTargets:
     @property
     def tokenizers(self) -> list[TokenizerTarget]:
         """All tokenizers of sentences."""
-        return list(dict.fromkeys([*self.shown, *(one for corpus in self.corpora for one in self.of(corpus))]))
+        return list(dict.fromkeys([*self.shown, *(variant for corpus in self.corpora for variant in self.of(corpus))]))
 
     @property
     def recipe(self) -> str:
@@ -88,7 +88,7 @@ class ExampleTargets:
 
 
 def _named(tokenizers: Iterable[TokenizerTarget]) -> list[str]:
-    return [f"{one.variant}/{one.size}" for one in tokenizers]
+    return [f"{tokenizer.variant}/{tokenizer.size}" for tokenizer in tokenizers]
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,14 @@ class ValidatedCorpora:
     @property
     def counts(self) -> list[str]:
         """Files of the corpora of counts, relative to the folder of counts and without their ending."""
-        found = (
+        pairs = (
             f"{corpus}/{split}/{pretokenization_of(variant.pretokenization).slug}"
             for name, variant in self.experiment.built.items()
             for corpus in (self.experiment.corpus_of(name), *self.experiment.measured_on_of(name))
             if self.experiment.corpora[corpus].counted
             for split in (("tokenizer", "evaluation") if corpus == self.experiment.corpus_of(name) else ("evaluation",))
         )
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(pairs))
 
 
 def report_settings(experiment: "Experiment") -> dict[str, Any]:

@@ -201,7 +201,11 @@ class AdaptedTokenizer(Tokenizer):
     @property
     def named(self) -> Named:
         """Every id that is not special, with its name in the library."""
-        names = {one: name for one in range(self.ids) if one not in self.special and (name := self.library.name(one))}
+        names = {
+            token_id: name
+            for token_id in range(self.ids)
+            if token_id not in self.special and (name := self.library.name(token_id))
+        }
         return Named(tuple(names.values()), np.array([*names], np.int32), self.ids)
 
     @property
@@ -249,7 +253,7 @@ class AdaptedTokenizer(Tokenizer):
     def digest(self) -> str:
         """SHA-256 of the library's file, the settings and the special ids, in hexadecimal digits."""
         if self._digest is None:
-            special = {str(one): name.hex() for one, name in self.special.items()}
+            special = {str(token_id): name.hex() for token_id, name in self.special.items()}
             settings = {"library": self.library_name, "settings": self.settings, "special": special}
             content = hashlib.sha256(self.content).hexdigest()
             self._digest = digest_of({"content": content, **settings, **self._ends()})
@@ -263,8 +267,8 @@ class AdaptedTokenizer(Tokenizer):
             self._has_none(f"a {name} of ours")
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _bytes_of(self, one: int) -> bytes:
-        return self.library.bytes_of(one)
+    def _bytes_of(self, token_id: int) -> bytes:
+        return self.library.bytes_of(token_id)
 
     def _has_none(self, what: str) -> NoReturn:
         raise TokbenchError(f"{self._who} and has no {what.removeprefix('a ')}; {MEASURE}")
@@ -320,14 +324,19 @@ class AdaptedTokenizer(Tokenizer):
         """Encode one word as a text; spans refer to the word after a space, which most libraries of words add."""
         if not self._adds_space:
             return super().encode_word(word)
-        found = self.encode_spans(word)
-        spans = found.spans + 1
-        if b"".join(map(self._bytes_of, found.ids.tolist())) == b" " + word:
-            ends = np.cumsum([0, *(len(self._bytes_of(one)) for one in found.ids.tolist())], dtype=np.int64)
-            return found._replace(spans=np.stack([ends[:-1], ends[1:]], axis=1), placed=np.ones(len(spans), np.bool_))
-        if len(spans) and spans[0, 0] == 1 and found.placed[0] and self._bytes_of(int(found.ids[0])).startswith(b" "):
+        encoded = self.encode_spans(word)
+        spans = encoded.spans + 1
+        if b"".join(map(self._bytes_of, encoded.ids.tolist())) == b" " + word:
+            ends = np.cumsum([0, *(len(self._bytes_of(token_id)) for token_id in encoded.ids.tolist())], dtype=np.int64)
+            return encoded._replace(spans=np.stack([ends[:-1], ends[1:]], axis=1), placed=np.ones(len(spans), np.bool_))
+        if (
+            len(spans)
+            and spans[0, 0] == 1
+            and encoded.placed[0]
+            and self._bytes_of(int(encoded.ids[0])).startswith(b" ")
+        ):
             spans[0, 0] = 0
-        return found._replace(spans=spans)
+        return encoded._replace(spans=spans)
 
     @cached_property
     def _adds_space(self) -> bool:
@@ -342,10 +351,14 @@ class AdaptedTokenizer(Tokenizer):
     def listed(self) -> TokenList | None:
         """Tokens by their bytes within a text; None if the library does not know them."""
         unknown = self.unknown_id
-        forms = {one: self.library.form(one) for one in range(self.ids) if one not in self.special and one != unknown}
+        forms = {
+            token_id: self.library.form(token_id)
+            for token_id in range(self.ids)
+            if token_id not in self.special and token_id != unknown
+        }
         if None in forms.values():
             return None
-        known = {one: form for one, form in forms.items() if form is not None and form[0]}
+        known = {token_id: form for token_id, form in forms.items() if form is not None and form[0]}
         inside = np.array([inside for _, inside in known.values()], np.bool_)
         tokens = tuple(token for token, _ in known.values())
         return TokenList(tokens, np.array([*known], np.int32), inside if inside.any() else None) if known else None
@@ -396,9 +409,9 @@ class AdaptedTokenizer(Tokenizer):
             TokbenchError: an id is not in the vocabulary, or is not an integer.
         """
         numbers: list[int] = as_ids(ids).tolist()
-        for one in (min(numbers, default=0), max(numbers, default=0)):
-            if numbers and not 0 <= one < self.decode_limit:
-                raise TokbenchError(f"id {one} is not in the vocabulary (0 to {self.decode_limit - 1})")
+        for token_id in (min(numbers, default=0), max(numbers, default=0)):
+            if numbers and not 0 <= token_id < self.decode_limit:
+                raise TokbenchError(f"id {token_id} is not in the vocabulary (0 to {self.decode_limit - 1})")
         with library_errors(f"{self.name}: {self.library_name} does not decode these ids"):
             try:
                 return self.library.decode(numbers, self.special)

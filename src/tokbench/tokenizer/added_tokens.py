@@ -58,10 +58,10 @@ class AddedTokens:
             special: search for special tokens, default: True; otherwise their names are plain text.
         """
         self._finder.encode_special_tokens = not special
-        found = self._finder.encode(SURROGATES.sub(REPLACEMENT, text), add_special_tokens=False)
+        encoding = self._finder.encode(SURROGATES.sub(REPLACEMENT, text), add_special_tokens=False)
         return [
             AddedTokenMatch(start, end, self._ids.get(number))
-            for number, (start, end) in zip(found.ids, found.offsets, strict=True)
+            for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
         ]
 
 

@@ -201,7 +201,7 @@ def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.in
     def put(part: NDArray[np.int32], end: int) -> None:
         np.copyto(whole[end - len(part) : end], part)
 
-    list(parallel_map(lambda one: put(*one), zip(parts, ends, strict=True), threads))
+    list(parallel_map(lambda task: put(*task), zip(parts, ends, strict=True), threads))
     return whole
 
 

@@ -252,9 +252,9 @@ PARTS: Mapping[str, Callable[[bytes, bytes], Iterable[tuple[int, int]]]] = {
 def _traced(parts: Iterable[tuple[int, int]], places: NDArray[np.int64]) -> NDArray[np.int64]:
     sizes = np.array([*parts], np.int64).reshape(-1, 2)
     starts = np.concatenate([np.zeros((1, 2), np.int64), sizes.cumsum(axis=0)])
-    found = np.searchsorted(starts[:, 1], places, side="right") - 1
-    inside = np.minimum(found, len(sizes) - 1)
-    within = places - starts[found, 1]
+    clusters = np.searchsorted(starts[:, 1], places, side="right") - 1
+    inside = np.minimum(clusters, len(sizes) - 1)
+    within = places - starts[clusters, 1]
     equal = sizes[inside, 0] == sizes[inside, 1]
-    ends = starts[np.minimum(found + 1, len(sizes)), 0]
-    return np.where(within == 0, starts[found, 0], np.where(equal, starts[found, 0] + within, ends))
+    ends = starts[np.minimum(clusters + 1, len(sizes)), 0]
+    return np.where(within == 0, starts[clusters, 0], np.where(equal, starts[clusters, 0] + within, ends))

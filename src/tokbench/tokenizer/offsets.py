@@ -99,13 +99,13 @@ def _refined(spans: Spans, ids: Sequence[int], bytes_of: Callable[[int], bytes],
 
     Some libraries leave the space before a word out of the span of its token.
     """
-    known = {one: bytes_of(one) for one in dict.fromkeys(ids)}
-    own = [known[one] for one in ids]
+    known = {token_id: bytes_of(token_id) for token_id in dict.fromkeys(ids)}
+    own = [known[token_id] for token_id in ids]
     spans = spans.copy()
     starts, ends = spans[:, 0], spans[:, 1]
     before = np.concatenate([np.zeros(1, np.int64), np.maximum.accumulate(ends)[:-1]]) if len(spans) else ends
     data = np.frombuffer(text + b"\0", np.uint8)
-    spaced = np.fromiter((one.startswith(b" ") for one in own), np.bool_, len(own))
+    spaced = np.fromiter((token_id.startswith(b" ") for token_id in own), np.bool_, len(own))
     spaced &= (ends > starts) & (starts > before) & (data[starts - 1] == SPACE) & (data[starts] != SPACE)
     starts[spaced] -= 1
     shared = np.zeros(len(spans), np.bool_)
@@ -126,14 +126,14 @@ def _refined(spans: Spans, ids: Sequence[int], bytes_of: Callable[[int], bytes],
 
 def _apart(spans: Spans) -> NDArray[np.bool_]:
     """Return True for spans that are not empty and share no byte with another, bool [tokens]."""
-    found = spans[:, 1] > spans[:, 0]
-    starts, ends = spans[found].T
+    filled = spans[:, 1] > spans[:, 0]
+    starts, ends = spans[filled].T
     alone = np.ones(len(starts), np.bool_)
     if len(starts) > 1:
         alone[1:] = starts[1:] >= np.maximum.accumulate(ends)[:-1]
         alone[:-1] &= ends[:-1] <= np.minimum.accumulate(starts[::-1])[::-1][1:]
-    found[found] = alone
-    return found
+    filled[filled] = alone
+    return filled
 
 
 def borders_of(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
@@ -175,9 +175,9 @@ def _characters(text: bytes, name: str) -> str:
 
 def _by_bytes(library: Library, ids: Sequence[int], text: bytes) -> NDArray[np.int64] | None:
     """Return the starts of the tokens, and the last end, from their bytes; None if these do not spell the text."""
-    known = {one: library.bytes_of(one) for one in dict.fromkeys(ids)}
+    known = {token_id: library.bytes_of(token_id) for token_id in dict.fromkeys(ids)}
     written = b"".join(map(known.__getitem__, ids))
-    ends = np.cumsum([0, *(len(known[one]) for one in ids)], dtype=np.int64)
+    ends = np.cumsum([0, *(len(known[token_id]) for token_id in ids)], dtype=np.int64)
     if written in (text, PREFIX + text):
         return np.maximum(ends - (len(written) - len(text)), 0)
     return np.minimum(ends, len(text)) if written == text + SUFFIX else None

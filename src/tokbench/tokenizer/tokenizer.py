@@ -243,11 +243,13 @@ class Tokenizer:
     def tokenize(self, text: bytes | str) -> list[str]:
         r"""Return the tokens of a text as strings. Bytes that are not UTF-8 are escaped, as in ``\xc3``."""
         ids = self.encode(text).tolist()
-        spelt = {one: self._bytes_of(one).decode("utf-8", "backslashreplace") for one in dict.fromkeys(ids)}
-        return [spelt[one] for one in ids]
+        spelt = {
+            token_id: self._bytes_of(token_id).decode("utf-8", "backslashreplace") for token_id in dict.fromkeys(ids)
+        }
+        return [spelt[token_id] for token_id in ids]
 
-    def _bytes_of(self, one: int) -> bytes:
-        return self._bytes.decode([one])
+    def _bytes_of(self, token_id: int) -> bytes:
+        return self._bytes.decode([token_id])
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
         """Return the ids of a text, int32 [tokens]. A ``str`` is encoded as UTF-8 first.

@@ -125,8 +125,8 @@ def added_tokens(
         "added tokens that share the id of another token of the model": shared,
         "added tokens that tokenizers does not read": ignored,
     }
-    told = [f"{what}: {len(which):,} (first: {which[0]})" for what, which in notes.items() if which]
-    return AddedTokenSettings(special, kept, given, told)
+    lines = [f"{what}: {len(which):,} (first: {which[0]})" for what, which in notes.items() if which]
+    return AddedTokenSettings(special, kept, given, lines)
 
 
 def _is_given(content: str, number: int, library: Library, model: Model) -> bool:

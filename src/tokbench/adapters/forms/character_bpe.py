@@ -88,7 +88,7 @@ class CharacterTokens:
 
 def pairs_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the merges of a BPE model; of equal ones, the last one is used."""
-    pairs = [one.split(" ", 1) if isinstance(one, str) else one for one in model["merges"]]
+    pairs = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in model["merges"]]
     return list(dict.fromkeys((left, right) for left, right in reversed(pairs)))[::-1]
 
 
@@ -158,7 +158,9 @@ def native_characters(
     kept, between = kept_tokens(values["added_tokens"], added, "nfc" in steps)
     if between:
         steps[steps.index("nfc")] = "nfc_between"
-    if wrong := next((one for one in kept if spaced and {" ", BLANK} & set(one.decode())), None):
+    if wrong := next(
+        (spelt_token for spelt_token in kept if spaced and {" ", BLANK} & set(spelt_token.decode())), None
+    ):
         raise NotNativeError(f"the added token '{shortened(wrong.decode())}' has a space, which is spelled otherwise")
     pieces = {number: spelt for spelt, number in model["vocab"].items() if not BYTE.fullmatch(spelt)}
     byte_ids = {int(spelt[3:-1], 16): number for spelt, number in model["vocab"].items() if BYTE.fullmatch(spelt)}
@@ -191,13 +193,17 @@ def normalization_of(normalizers: Sequence[Mapping[str, Any]], cut: Mapping[str,
         NotNativeError: a step is of another kind, or the text is split otherwise.
     """
     steps: list[str] = []
-    kinds = [one["type"] for one in normalizers]
-    for one in normalizers:
-        if one["type"] == "NFC" and not steps:
+    kinds = [normalizer["type"] for normalizer in normalizers]
+    for normalizer in normalizers:
+        if normalizer["type"] == "NFC" and not steps:
             steps.append("nfc")
-        elif one["type"] == "Prepend" and one["prepend"] == BLANK:
+        elif normalizer["type"] == "Prepend" and normalizer["prepend"] == BLANK:
             steps.append("space")
-        elif one["type"] == "Replace" and one["pattern"] == {"String": " "} and one["content"] == BLANK:
+        elif (
+            normalizer["type"] == "Replace"
+            and normalizer["pattern"] == {"String": " "}
+            and normalizer["content"] == BLANK
+        ):
             steps.append("metaspace")
         else:
             raise NotNativeError(NORMALIZERS.format(", ".join(kinds)))

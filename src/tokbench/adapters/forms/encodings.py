@@ -71,7 +71,7 @@ def special_tokens_of(encoding: str) -> dict[str, int]:
         "llama3": _llama3(),
         "llama4": _llama4(),
         "qwen": dict(
-            enumerate((END, "<|im_start|>", "<|im_end|>", *(f"<|extra_{one}|>" for one in range(205))), 151643)
+            enumerate((END, "<|im_start|>", "<|im_end|>", *(f"<|extra_{place}|>" for place in range(205))), 151643)
         ),
         "qwen3_5": _qwen3_5(),
         "glm4": {151329: END},
@@ -84,7 +84,7 @@ def _harmony() -> dict[int, str]:
     """Return the special tokens of gpt-oss; ids without a meaning are reserved."""
     names = {199998: "startoftext", 199999: "endoftext", 200002: "return", 200003: "constrain", 200005: "channel"}
     names |= {200006: "start", 200007: "end", 200008: "message", 200012: "call", 200018: "endofprompt"}
-    return {one: f"<|{names.get(one, f'reserved_{one}')}|>" for one in range(199998, 201088)}
+    return {number: f"<|{names.get(number, f'reserved_{number}')}|>" for number in range(199998, 201088)}
 
 
 def _llama3() -> dict[int, str]:
@@ -127,11 +127,11 @@ def encoding_of(ranks: Mapping[bytes, int], pattern: str | None) -> str | None:
         pattern: name of a pattern, which selects among encodings of equal ranks.
     """
     known = RANKS | OTHERS
-    if len(ranks) not in {one.size for one in known.values()}:
+    if len(ranks) not in {ranks_of.size for ranks_of in known.values()}:
         return None
     lines = b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items())
     digests = {hashlib.sha256(content).hexdigest() for content in (lines, lines.removesuffix(b"\n"))}
-    names = [name for name, one in known.items() if one.size == len(ranks) and one.sha256 in digests]
+    names = [name for name, ranks_of in known.items() if ranks_of.size == len(ranks) and ranks_of.sha256 in digests]
     return pattern if pattern in names else next(iter(names), None)
 
 

@@ -81,9 +81,10 @@ def _overlapping(contents: Iterable[str], others: Iterable[str]) -> str | None:
 def _hides(later: Iterable[str], first: Iterable[str]) -> bool:
     """Return whether a search for all strings may find one of ``later`` where a first search finds one of ``first``."""
     first = frozenset(first)
-    starts = {one[:size] for one in first for size in range(1, len(one) + 1)}
+    starts = {token[:size] for token in first for size in range(1, len(token) + 1)}
     return any(
-        not first.isdisjoint(_parts(one)) or any(one[size:] in starts for size in range(1, len(one))) for one in later
+        not first.isdisjoint(_parts(token)) or any(token[size:] in starts for size in range(1, len(token)))
+        for token in later
     )
 
 

@@ -65,17 +65,17 @@ def _merges(path: Path) -> dict[int, tuple[str, str]]:
         lines = read_bounded(path).decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise TokbenchError(f"{path}: not UTF-8 (byte {error.start}); {REMEDY}") from None
-    found = {}
+    pairs = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or (number == 1 and line.startswith(MERGES_HEAD)):
             continue
         parts = line.removesuffix("\r").split(" ")
         if len(parts) != 2 or not all(parts):
             raise TokbenchError(f"{path}:{number}: this line is not a merge of two tokens; {REMEDY}")
-        found[number] = (parts[0], parts[1])
-    if not found:
+        pairs[number] = (parts[0], parts[1])
+    if not pairs:
         raise TokbenchError(f"{path}: {plain_name(path.name)} has no merge; {REMEDY}")
-    return found
+    return pairs
 
 
 def added_mark(content: str, number: Any) -> dict[str, Any]:

@@ -145,12 +145,12 @@ def native_setting(translations: "Sequence[TranslatedPattern]", name: str | None
     """
     from tokbench.pretokenization.patterns.scanner import compile_scanner
 
-    for one in translations:
-        if compile_scanner(one.pattern) is None:
+    for translation in translations:
+        if compile_scanner(translation.pattern) is None:
             raise NotNativeError("its pattern has too many states for us, or may take more than linear time")
-    if name is not None and all(one.unchanged for one in translations):
+    if name is not None and all(translation.unchanged for translation in translations):
         return name
-    return setting_of([one.pattern for one in translations])
+    return setting_of([translation.pattern for translation in translations])
 
 
 def setting_of(expressions: Sequence[str]) -> str | dict[str, Any]:

@@ -143,11 +143,11 @@ def native_model(
     kinds = {number: piece.type for number, piece in enumerate(model.pieces)}
     if unused := [number for number, kind in kinds.items() if kind == UNUSED]:
         raise NotNativeError(f"{len(unused):,} pieces are unused, so merges that make them are undone")
-    if wrong := next((one for one in symbols.values() if b" " in one), None):
+    if wrong := next((symbol for symbol in symbols.values() if b" " in symbol), None):
         raise NotNativeError(f"the symbol '{shortened(wrong.decode())}' has a space, which is spelled otherwise")
     kept = {content.decode().replace(BLANK, " ").encode(): number for number, content in symbols.items()}
     pieces = {number: model.pieces[number].piece for number, kind in kinds.items() if kind == NORMAL}
-    byte_ids = {int(model.pieces[one].piece[3:-1], 16): one for one, kind in kinds.items() if kind == BYTE}
+    byte_ids = {int(model.pieces[symbol].piece[3:-1], 16): symbol for symbol, kind in kinds.items() if kind == BYTE}
     tokens = CharacterTokens(pieces, byte_ids, True, kept)
     longer = [token for token in tokens.ids if len(token.decode("utf-8", "replace")) > 1 and token not in kept]
     known = tokens.ids.keys()

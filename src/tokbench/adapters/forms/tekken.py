@@ -53,8 +53,8 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         raise TokbenchError(f"{path}: not a file of Tekken ({error}); {REMEDY}") from None
     names = {number + shift: token for token, number in ranks.items()} | special
     more, notes = special_to_add(settings, names, options.added, str(path))
-    told = [f"{len(special):,} special tokens are text in texts", f"ids of tokens begin at {shift:,}"]
-    told += [f"{len(more):,} added tokens are from {settings.source}"] if more else []
+    head = [f"{len(special):,} special tokens are text in texts", f"ids of tokens begin at {shift:,}"]
+    head += [f"{len(more):,} added tokens are from {settings.source}"] if more else []
     special |= more
     try:
         native, reason = native_ranks(ranks, Pattern(None, expression), special, options.segmentation, shift), ""
@@ -71,7 +71,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         ends=settings.ends,
         tokens=len(ranks),
         ids=max([size - 1, *more]) + 1,
-        notes=[*told, *notes],
+        notes=[*head, *notes],
     )
 
 

@@ -40,10 +40,10 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     pattern, of_pattern = _pattern(path, content, options, place, known, encoding)
     special, whose = _special(encoding, options, known, settings)
     check_distinct(special, ranks, GIVEN)
-    names = {number: name.encode() for name, number in sorted(special.items(), key=lambda one: one[1])}
+    names = {number: name.encode() for name, number in sorted(special.items(), key=lambda item: item[1])}
     plural = len(special) != 1
     counted, are = f"{len(special):,} special token{'s' * plural}", "are" if plural else "is"
-    found = ParsedTokenizer(
+    parsed = ParsedTokenizer(
         None,
         reason=f"{counted} {are} cut out of a text before it is cut into pre-tokens",
         library=LIBRARY if pattern.expression is not None else None,
@@ -56,7 +56,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         notes=[*of_pattern, f"{counted} {whose} {are} cut out of texts first"],
     )
     if special and options.added == "tokens":
-        return found
+        return parsed
     none = "special tokens are not in the file: in texts they are text"
     native, reason = None, ""
     try:
@@ -64,7 +64,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     except NotNativeError as error:
         reason = str(error)
     return replace(
-        found,
+        parsed,
         native=native,
         reason=reason,
         settings={"pattern": pattern.expression},
@@ -114,7 +114,10 @@ def _check_pattern(path: Path, content: bytes, pattern: Pattern, given: str, enc
     if own is None or pattern.expression == own:
         return
     if pattern.expression is not None:
-        both = [open_library(LIBRARY, content, {"pattern": one}, str(path)) for one in (own, pattern.expression)]
+        both = [
+            open_library(LIBRARY, content, {"pattern": expression}, str(path))
+            for expression in (own, pattern.expression)
+        ]
         if all(both[0].encode(text.decode()) == both[1].encode(text.decode()) for text in probes()):
             return
     raise TokbenchError(

@@ -56,7 +56,7 @@ def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentat
     """
     normalizer = values.get("normalizer")
     normalizers = [] if normalizer is None else _steps(normalizer, "normalizers")
-    steps = [one["type"] for one in normalizers]
+    steps = [part_of["type"] for part_of in normalizers]
     model = values["model"]
     kind = model.get("type") or ("BPE" if "merges" in model else None)
     if kind == "BPE" and model.get("byte_fallback"):
@@ -79,8 +79,8 @@ def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentat
         vocabulary,
         setting,
         segmentation or method,
-        {part: ranges for one in translations for part, ranges in one.sets.items()},
-        {step: ranges for one in translations for step, ranges in one.steps.items()},
+        {part: ranges for part_of in translations for part, ranges in part_of.sets.items()},
+        {step: ranges for part_of in translations for step, ranges in part_of.steps.items()},
         () if not steps else ("nfc_between",) if between else ("nfc",),
     )
 
@@ -96,10 +96,10 @@ def _translations(value: Mapping[str, Any] | None) -> list[TranslatedPattern]:
         raise NotNativeError("it does not work on bytes")
     if any(step.get("add_prefix_space") for step in steps):
         raise NotNativeError("it puts a space before every text")
-    found = [_translation(step) for step in steps[:-1]]
+    translations = [_translation(step) for step in steps[:-1]]
     if steps[-1].get("use_regex", True):
-        found.append(translated(str(schemes["gpt2"].pattern), ONIGURUMA))
-    return found
+        translations.append(translated(str(schemes["gpt2"].pattern), ONIGURUMA))
+    return translations
 
 
 def _steps(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -171,8 +171,8 @@ def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mappin
     vocabulary, scheme = model["vocab"], pretokenization_of(setting)
     if isinstance(vocabulary, list):
         vocabulary = {spelt: number for number, (spelt, _) in enumerate(vocabulary)}
-    found = {number: token for spelt, number in vocabulary.items() if number in marks and (token := _bytes(spelt))}
-    return {number for number, token in found.items() if len(scheme.boundaries(token)) > 2}
+    tokens = {number: token for spelt, number in vocabulary.items() if number in marks and (token := _bytes(spelt))}
+    return {number for number, token in tokens.items() if len(scheme.boundaries(token)) > 2}
 
 
 def _merging(
@@ -236,7 +236,7 @@ def _longest_prefix(model: Mapping[str, Any], added: AddedTokenSettings, cut: se
         for (spelt, flag), number in zip(parts, ids.values(), strict=True)
         if number not in cut and (token := _bytes(spelt))
     ]
-    known.sort(key=lambda one: one[2])
+    known.sort(key=lambda row: row[2])
     for flag in {False, bool(prefix)}:
         _check_bytes({token for token, inner, _ in known if inner == flag})
     own = [number for _, _, number in known]
@@ -256,12 +256,14 @@ def _spelt(
     if len(set(ids.values())) < len(ids):
         raise NotNativeError("some of its tokens have one id")
     spelt_bytes = {number: _bytes(spelt) for spelt, number in ids.items()}
-    found = {number: token for spelt, number in ids.items() if spelt not in left_out and (token := spelt_bytes[number])}
-    found |= {number: token for token, number in (kept or {}).items()}
-    own = sorted(found)
-    _check_bytes(set(found.values()))
+    tokens = {
+        number: token for spelt, number in ids.items() if spelt not in left_out and (token := spelt_bytes[number])
+    }
+    tokens |= {number: token for token, number in (kept or {}).items()}
+    own = sorted(tokens)
+    _check_bytes(set(tokens.values()))
     unused = {number: spelt_bytes[number] or spelt.encode() for spelt, number in ids.items()}
-    return [found[one] for one in own], own, other_ids(own, added.special, unused)
+    return [tokens[token_id] for token_id in own], own, other_ids(own, added.special, unused)
 
 
 def _bytes(spelt: str) -> bytes | None:
@@ -317,7 +319,7 @@ def parse_values(values: Any, place: str, options: ReadOptions, folder: FolderSe
     added = added_tokens(entries, options.added, opened, Model(ids, unknown, bool(model.get("byte_fallback"))))
     limit = max([*ids.values(), *added.special, *added.kept], default=-1) + 1
     taken = {number for number in ids.values() if number in added.special or number == unknown}
-    found = ParsedTokenizer(
+    parsed = ParsedTokenizer(
         None,
         library="tokenizers",
         content=content,
@@ -334,11 +336,11 @@ def parse_values(values: Any, place: str, options: ReadOptions, folder: FolderSe
     try:
         native = native_model(values, added, options.segmentation)
     except NotNativeError as error:
-        return replace(found, reason=str(error))
+        return replace(parsed, reason=str(error))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        return replace(found, reason="parts of it are of a form that is not known here")
-    told = [*found.notes, *(NORMALISED[step] for step in native.normalization)]
-    return replace(found, native=native, tokens=len(native.vocabulary), notes=told)
+        return replace(parsed, reason="parts of it are of a form that is not known here")
+    lines = [*parsed.notes, *(NORMALISED[step] for step in native.normalization)]
+    return replace(parsed, native=native, tokens=len(native.vocabulary), notes=lines)
 
 
 def _ids(model: dict[str, Any]) -> dict[str, int]:
@@ -349,8 +351,8 @@ def _ids(model: dict[str, Any]) -> dict[str, int]:
     for spelt, number in vocabulary.items():
         if not isinstance(spelt, str) or type(number) is not int or not 0 <= number < LARGEST_VOCABULARY:
             raise ValueError(f"{spelt!r:.40} has the id {number!r:.20}")
-    found: dict[str, int] = vocabulary
-    return found
+    ids: dict[str, int] = vocabulary
+    return ids
 
 
 def _unknown(model: dict[str, Any], ids: dict[str, int]) -> int | None:
@@ -364,9 +366,9 @@ def _added_note(folder: FolderSettings, number: int) -> list[str]:
 
 
 def _notes_on_added(added: AddedTokenSettings) -> list[str]:
-    told = []
+    lines = []
     if added.special:
-        told.append(special_note(len(added.special), "special"))
+        lines.append(special_note(len(added.special), "special"))
     if added.kept:
-        told.append(f"{len(added.kept):,} added tokens are cut out of texts first")
-    return [*told, *added.notes]
+        lines.append(f"{len(added.kept):,} added tokens are cut out of texts first")
+    return [*lines, *added.notes]

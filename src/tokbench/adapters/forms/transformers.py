@@ -55,13 +55,13 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         raise TokbenchError(
             f"{path}: not a folder of transformers; name one, or a name on the hub with --revision, its full hash"
         )
-    found = file_in(path)
-    if found is None and (path / SETTINGS).is_file():
+    file = file_in(path)
+    if file is None and (path / SETTINGS).is_file():
         raise TokbenchError(f"{path}: is already a tokenizer's folder; use it without an import")
-    if found is None:
+    if file is None:
         names = [name for group in FILES for name in group]
         raise TokbenchError(f"{path}: no known tokenizer; it has none of {', '.join(names)}{_subfolders(path)}")
-    return _read_file(*found, options)
+    return _read_file(*file, options)
 
 
 def _read_file(file: Path, form: str, options: ReadOptions) -> ParsedTokenizer:
@@ -113,8 +113,8 @@ def snapshot(folder: Path) -> Path:
         return folder
     main = folder / "refs" / "main"
     current = main.read_text("utf-8", "replace").strip() if main.is_file() else ""
-    if (found := next((place for place in places if place.name == current), None)) is not None:
-        return found
+    if (revision := next((place for place in places if place.name == current), None)) is not None:
+        return revision
     if len(places) > 1:
         raise TokbenchError(f"{folder}: several snapshots ({listed(place.name for place in places)}); name one of them")
     return places[0]
@@ -124,8 +124,8 @@ def _subfolders(folder: Path) -> str:
     """Return a hint at subfolders that have a tokenizer file."""
     names = [name for group in FILES for name in group if "/" not in name]
     inner = sorted(place for place in folder.iterdir() if place.is_dir() and not place.name.startswith("."))
-    found = [place.name for place in inner if any(names_in(place, name) for name in names)]
-    return f"; {listed(found)} in it {'have' if len(found) > 1 else 'has'} one: name that folder" if found else ""
+    folders = [place.name for place in inner if any(names_in(place, name) for name in names)]
+    return f"; {listed(folders)} in it {'have' if len(folders) > 1 else 'has'} one: name that folder" if folders else ""
 
 
 def _check_complete(folder: Path) -> None:
@@ -190,9 +190,9 @@ def detect_format(path: Path) -> str:
         form = "sentencepiece" if SENTENCEPIECE.match(content) else form_of_lines(content)
     form = form or ("wordpiece" if UNKNOWN.search(content) else None)
     if form is None:
-        found = content_of(path)
-        text = "JSON Lines" if lines else found.what
-        known = f"{text}, not a tokenizer" if lines or found.kind == "marked_up" else "not a known format"
+        known_content = content_of(path)
+        text = "JSON Lines" if lines else known_content.what
+        known = f"{text}, not a tokenizer" if lines or known_content.kind == "marked_up" else "not a known format"
         raise TokbenchError(f"{path}: {known}; name it with --from, one of {', '.join(FORMS)}")
     return form
 

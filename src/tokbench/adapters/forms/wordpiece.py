@@ -56,8 +56,8 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     }
     case = "lower case" if normalizer["lowercase"] else "unchanged case"
     source = TOKENIZER if "do_lower_case" in settings.options else "BERT's default"
-    found = parse_values(values, str(path), options, settings)
-    return replace(found, notes=[*found.notes, f"texts are in {case}, by {source}"])
+    parsed = parse_values(values, str(path), options, settings)
+    return replace(parsed, notes=[*parsed.notes, f"texts are in {case}, by {source}"])
 
 
 def tokens_of(content: bytes, place: str) -> dict[str, int]:

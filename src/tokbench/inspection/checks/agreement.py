@@ -215,7 +215,7 @@ def exports(subject: TokenizerUnderTest) -> Finding:
     beside = subject.folder is not None and (subject.folder / EXPORTED).is_file()
     plain = plain_texts(subject, SOME)
     texts = dict(zip(plain, subject.batch(plain), strict=True))
-    runs = [one.encode() * LONGEST_RUN for one in RUNS]
+    runs = [outcome.encode() * LONGEST_RUN for outcome in RUNS]
     given = [*runs, *EVERY_PROBE, *subject.documents, *tokenizer.vocabulary.tokens]
     pretokens = count_pretokens(given, tokenizer.pretokenization)
     characters = {*b"".join((*texts, b"\n", pretokens.data.tobytes())).decode(errors="ignore")}
@@ -230,14 +230,19 @@ def exports(subject: TokenizerUnderTest) -> Finding:
             rejected[form] = str(error)
     if not tried:
         return Finding(None, f"it cannot be exported ({', '.join(rejected)})", numbers={"not": rejected})
-    wrong = {form: one for form, one in tried.items() if one.example is not None}
-    numbers = {"held": {form: one.texts for form, one in tried.items()}, "not": rejected}
+    wrong = {form: outcome for form, outcome in tried.items() if outcome.example is not None}
+    numbers = {"held": {form: outcome.texts for form, outcome in tried.items()}, "not": rejected}
     others = f"; it cannot be exported as {', '.join(rejected)}" if rejected else ""
     if wrong:
-        parts = [f"{form} returns other ids for {of(one.differ, one.texts, 'texts')}" for form, one in wrong.items()]
-        examples = [Example(one.example, f"in {form}") for form, one in wrong.items() if one.example is not None]
+        parts = [
+            f"{form} returns other ids for {of(outcome.differ, outcome.texts, 'texts')}"
+            for form, outcome in wrong.items()
+        ]
+        examples = [
+            Example(outcome.example, f"in {form}") for form, outcome in wrong.items() if outcome.example is not None
+        ]
         return Finding(False, ", ".join(parts) + others, examples, numbers)
-    parts = [f"{form} ({one.texts:,} texts)" for form, one in tried.items()]
+    parts = [f"{form} ({outcome.texts:,} texts)" for form, outcome in tried.items()]
     return Finding(True, f"the same ids in {', '.join(parts)}{others}", numbers=numbers)
 
 
@@ -259,17 +264,17 @@ def _tried(
         theirs = READERS[form](Path(folder), tokenizer)
         with library_errors(f"{form}: its library fails on a text"):
             every = zip(texts, theirs([text.decode() for text in texts]), strict=True)
-            found = {text: ids for text, ids in every if ids is not None}
-            wrong = [text for text, ids in found.items() if ids != texts[text]]
+            encoded = {text: ids for text, ids in every if ids is not None}
+            wrong = [text for text, ids in encoded.items() if ids != texts[text]]
         if not wrong:
-            return Tried(len(found))
+            return Tried(len(encoded))
         export(tokenizer, form, None, Path(folder))  # Compares far more texts, and may reject it.
     special = special_names(subject)
 
     def differs(text: bytes) -> bool:
         return is_plain(text, special) and theirs([text.decode()])[0] not in (None, subject.encode(text))
 
-    return Tried(len(found), len(wrong), shortest(min(wrong, key=len), differs))
+    return Tried(len(encoded), len(wrong), shortest(min(wrong, key=len), differs))
 
 
 def _tokenizer_json(folder: Path, tokenizer: Tokenizer) -> Theirs:
@@ -333,18 +338,18 @@ def speed(subject: TokenizerUnderTest) -> Finding:
 
         texts, what = Sample(topics[name].encode() for name in sorted(topics)).texts, "Python's documentation"
     try:
-        found = cold_speed(subject.tokenizer, texts)
+        cold = cold_speed(subject.tokenizer, texts)
     except Exception as error:
         if may_be_short(error):
             raise
         return not_applicable(str(EncodeError(error)))
-    if found is None:
+    if cold is None:
         return not_applicable(TOO_SHORT)
     sentence = (
-        f"{found.megabytes_per_second:,.1f} MB/s cold: first pass of a fresh tokenizer over {what} "
-        f"({found.bytes:,} bytes), one thread's processor time, median of {found.rounds} rounds"
+        f"{cold.megabytes_per_second:,.1f} MB/s cold: first pass of a fresh tokenizer over {what} "
+        f"({cold.bytes:,} bytes), one thread's processor time, median of {cold.rounds} rounds"
     )
-    numbers = {"bytes_per_second": found.bytes / found.seconds, "bytes": found.bytes, "rounds": found.rounds}
+    numbers = {"bytes_per_second": cold.bytes / cold.seconds, "bytes": cold.bytes, "rounds": cold.rounds}
     return Finding(True, sentence, numbers=numbers)
 
 

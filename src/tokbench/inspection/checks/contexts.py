@@ -49,9 +49,9 @@ def contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def rare_contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield contexts of rare characters, for segmentations that depend on the bytes around a token."""
-    before, after = (b"", b" ", *RARE, *(b" " + one for one in RARE)), (b"", *RARE)
+    before, after = (b"", b" ", *RARE, *(b" " + character for character in RARE)), (b"", *RARE)
     if tail := _tail(token):
-        before = tuple(b"".join((one, lead)) for lead in heads_of(tail) for one in (b"", RARE[0], RARE[-1]))
+        before = tuple(b"".join((character, lead)) for lead in heads_of(tail) for character in (b"", RARE[0], RARE[-1]))
     if head := head_of(token):
         after = tails_of(head)
     return _diagonally(before, after)
@@ -74,7 +74,7 @@ def likeness(token: bytes) -> bytes:
         text = token.decode()
     except UnicodeDecodeError:
         return token
-    alike = _LIKE.sub(lambda found: _STANDS[str(found.lastgroup)], text)
+    alike = _LIKE.sub(lambda match: _STANDS[str(match.lastgroup)], text)
     kept = (
         own if place < 2 or "'" in text[max(0, place - 2) : place] else other
         for place, (own, other) in enumerate(zip(text, alike, strict=True))
@@ -122,8 +122,8 @@ def tails_of(head: bytes) -> tuple[bytes, ...]:
     low, high = (_code(head + bytes([byte]) * missing) for byte in (0x80, 0xBF))
     least = (0, 0x80, 0x800, 0x10000)[_length(head[0]) - 1]
     codes = range(max(low, least), min(high, 0x10FFFF) + 1)
-    found = [*_spread(codes), *(code for code in codes if missing == 1 and not 0xD800 <= code < 0xE000)]
-    return tuple(dict.fromkeys(chr(code).encode()[len(head) :] for code in found))
+    last_codes = [*_spread(codes), *(code for code in codes if missing == 1 and not 0xD800 <= code < 0xE000)]
+    return tuple(dict.fromkeys(chr(code).encode()[len(head) :] for code in last_codes))
 
 
 def _code(character: bytes) -> int:
@@ -138,11 +138,11 @@ def _spread(codes: range) -> list[int]:
     """Return code points spread over each class, the first of every class first."""
     chosen = []
     for ranges in _ranges():
-        inside = [found for low, high in ranges if (found := _inside(codes, low, high))]
+        inside = [part for low, high in ranges if (part := _inside(codes, low, high))]
         total = sum(map(len, inside))
         places = dict.fromkeys(place * (total - 1) // (SPREAD - 1) for place in range(SPREAD)) if total else ()
         chosen.append([_nth(inside, place) for place in places])
-    return [one for rank in range(SPREAD) for found in chosen for one in found[rank : rank + 1]]
+    return [code for rank in range(SPREAD) for part in chosen for code in part[rank : rank + 1]]
 
 
 def _inside(codes: range, low: int, high: int) -> range:
@@ -163,7 +163,7 @@ def _nth(parts: Sequence[range], place: int) -> int:
 def _ranges() -> tuple[tuple[tuple[int, int], ...], ...]:
     """Return the code points of each class, and of no class, as sorted ranges without surrogates."""
     classes = [_read(getattr(unicode_classes, name)) for name in CLASSES]
-    taken = sorted([*(one for ranges in classes for one in ranges), (0xD800, 0xDFFF), (0x110000, 0x110000)])
+    taken = sorted([*(bounds for ranges in classes for bounds in ranges), (0xD800, 0xDFFF), (0x110000, 0x110000)])
     others, start = [], 0
     for low, high in taken:
         if start < low:
@@ -173,7 +173,7 @@ def _ranges() -> tuple[tuple[tuple[int, int], ...], ...]:
 
 
 def _read(text: str) -> list[tuple[int, int]]:
-    ends = (one.partition("-") for one in text.split())
+    ends = (item.partition("-") for item in text.split())
     return [(int(low, 16), int(high or low, 16)) for low, _, high in ends]
 
 

@@ -65,11 +65,11 @@ class Check:
     run: Callable[["TokenizerUnderTest"], Finding]
     also: str = ""
 
-    def result(self, found: Finding) -> Result:
+    def result(self, finding: Finding) -> Result:
         """Return the result for a finding of this check."""
-        if found.passes is None:
+        if finding.passes is None:
             return "not applicable"
-        return self.kind if self.kind == "told" or not found.passes else "passed"
+        return self.kind if self.kind == "told" or not finding.passes else "passed"
 
 
 def not_applicable(why: str) -> Finding:
@@ -132,8 +132,8 @@ def _is_text(text: bytes) -> bool:
 
 
 def _characters(text: bytes) -> list[bytes]:
-    return [one.encode("utf-8", "surrogateescape") for one in text.decode("utf-8", "surrogateescape")]
+    return [character.encode("utf-8", "surrogateescape") for character in text.decode("utf-8", "surrogateescape")]
 
 
 def _bytes(text: bytes) -> list[bytes]:
-    return [bytes([one]) for one in text]
+    return [bytes([byte]) for byte in text]

@@ -83,8 +83,10 @@ def white_space() -> tuple[bytes, ...]:
     """Return every white-space character: single, doubled and next to a letter; line ends and blanks in all pairs."""
     blanks = "\t\n\x0b\x0c\r \x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
     blanks += "\u2009\u200a\u2028\u2029\u202f\u205f\u3000\u200b\u2060\ufeff"
-    made = [form for one in blanks for form in (one, one * 2, f"{one}a", f"a{one}", f"a{one}b", f" {one}a")]
-    made += [f"a{one}{other}b" for one, other in product("\t\n\r \xa0", repeat=2)]
+    made = [
+        form for blank in blanks for form in (blank, blank * 2, f"{blank}a", f"a{blank}", f"a{blank}b", f" {blank}a")
+    ]
+    made += [f"a{blank}{other}b" for blank, other in product("\t\n\r \xa0", repeat=2)]
     return tuple(text.encode() for text in (*made, *PROBES["white space"]))
 
 
@@ -111,7 +113,7 @@ def invalid_utf8() -> tuple[bytes, ...]:
     odd += [b"\xff\xfe", b"\xfe\xff", b"\xef\xbb", b"\x80" * 5, b"\xff" * 5, b"\xc3 \xa9", b"\xe6\x9d a"]
     single = [bytes([byte]) for byte in range(256)]
     pairs = [b"".join(bytes([first, second]) for second in range(256)) for first in range(256)]
-    made = [form for one in cut + odd for form in (one, b"a" + one, one + b"a", b" " + one + b" ")]
+    made = [form for part in cut + odd for form in (part, b"a" + part, part + b"a", b" " + part + b" ")]
     draws = Random(0)
     return (*single, *made, *pairs, *(draws.randbytes(size) for size in (3, 7, 20, 100, 1000) for _ in range(20)))
 

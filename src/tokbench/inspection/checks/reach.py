@@ -66,37 +66,43 @@ def every_reach(subject: TokenizerUnderTest) -> list[Reach]:
     cached = subject.__dict__.get("_reach")
     if cached is None:
         cached = subject.__dict__["_reach"] = _every_reach(subject)
-    found: list[Reach] = cached
-    return found
+    reaches: list[Reach] = cached
+    return reaches
 
 
 def _every_reach(subject: TokenizerUnderTest) -> list[Reach]:
     forms = subject.forms
     alone = subject.each([token for token, _ in forms.values()])
-    left = [one for one, ids in zip(forms, alone, strict=True) if ids != [one]]
+    left = [token_id for token_id, ids in zip(forms, alone, strict=True) if ids != [token_id]]
     proved = _by_segmentation(subject, left)
     cut: set[bytes] = set()
-    found = {one: proved.get(one) or _in_context(subject, one, forms[one][0], cut) for one in left}
-    return [found.get(one) or Reach(one, token, "alone") for one, (token, _) in forms.items()]
+    reaches = {
+        token_id: proved.get(token_id) or _in_context(subject, token_id, forms[token_id][0], cut) for token_id in left
+    }
+    return [reaches.get(token_id) or Reach(token_id, token, "alone") for token_id, (token, _) in forms.items()]
 
 
 def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[int, Reach]:
     """Find tokens that no pre-token has, from the segmentation of their bytes."""
-    tokenizer, found = subject.tokenizer, {}
+    tokenizer, reaches = subject.tokenizer, {}
     method = subject.traits.segmentation
     if method not in (*WHOLE, "merge", "likelihood") or subject.traits.tokens is None:
         return {}
-    tokens, places = subject.traits.tokens, {one: place for place, one in enumerate(subject.ids)}
-    for one, parts in zip(ids, _segmented(tokenizer, [subject.tokens[one] for one in ids], method), strict=True):
-        if parts == [places[one]]:
+    tokens, places = subject.traits.tokens, {token_id: place for place, token_id in enumerate(subject.ids)}
+    for token_id, parts in zip(
+        ids, _segmented(tokenizer, [subject.tokens[token_id] for token_id in ids], method), strict=True
+    ):
+        if parts == [places[token_id]]:
             continue
-        if method == "likelihood" and not _beaten(tokenizer.vocabulary.scores, places[one], parts):
+        if method == "likelihood" and not _beaten(tokenizer.vocabulary.scores, places[token_id], parts):
             continue
-        if method in WHOLE and (subject.pieces is None or subject.pieces.as_pretoken(subject.tokens[one])):
+        if method in WHOLE and (subject.pieces is None or subject.pieces.as_pretoken(subject.tokens[token_id])):
             continue
         pieces = "|".join(tokens[part].hex(" ") for part in parts)
-        found[one] = Reach(one, subject.tokens[one], "segmentation", f"its bytes are always split as {pieces}")
-    return found
+        reaches[token_id] = Reach(
+            token_id, subject.tokens[token_id], "segmentation", f"its bytes are always split as {pieces}"
+        )
+    return reaches
 
 
 def _segmented(tokenizer: Any, tokens: Sequence[bytes], method: str) -> list[list[int]]:
@@ -127,13 +133,13 @@ def _merging(vocabulary: Any, method: str) -> "MergeSegmenter":
     return MergeSegmenter(pairs, byte_ids(vocabulary), joined_bytes(vocabulary), True)
 
 
-def _beaten(scores: Any, one: int, parts: Sequence[int]) -> bool:
+def _beaten(scores: Any, token_id: int, parts: Sequence[int]) -> bool:
     """Return True if the parts have a higher sum of scores, or the token has none; ties prove nothing."""
-    own, other = float(scores[one]), math.fsum(float(scores[part]) for part in parts)
+    own, other = float(scores[token_id]), math.fsum(float(scores[part]) for part in parts)
     return own == -math.inf or other > own + MARGIN * (1 + abs(own))
 
 
-def _in_context(subject: TokenizerUnderTest, one: int, token: bytes, cut: set[bytes]) -> Reach:
+def _in_context(subject: TokenizerUnderTest, token_id: int, token: bytes, cut: set[bytes]) -> Reach:
     """Search for a text around a token's bytes that produces it.
 
     Args:
@@ -145,7 +151,7 @@ def _in_context(subject: TokenizerUnderTest, one: int, token: bytes, cut: set[by
     boundaries = subject.traits.boundaries if subject.traits.scheme in KERNEL_SCHEMES else None
     alike = b"" if boundaries is None else likeness(token)
     if alike in cut or (boundaries is None and subject.pieces is not None and not subject.pieces.within(token)):
-        return Reach(one, token, "pre-tokenization", CUT)
+        return Reach(token_id, token, "pre-tokenization", CUT)
     kept = tried = 0
     for pairs in (contexts(token), rare_contexts(token)):
         for before, after in pairs:
@@ -155,16 +161,16 @@ def _in_context(subject: TokenizerUnderTest, one: int, token: bytes, cut: set[by
                 continue
             kept += 1
             try:
-                if one in subject.encode(text):
-                    return Reach(one, token, "context", text, tried)
+                if token_id in subject.encode(text):
+                    return Reach(token_id, token, "context", text, tried)
             except EncodeError:
                 continue
         if boundaries is not None and not kept:
             cut.add(alike)
-            return Reach(one, token, "pre-tokenization", CUT, tried)
+            return Reach(token_id, token, "pre-tokenization", CUT, tried)
     if _forbidden(subject, token):
-        return Reach(one, token, "normaliser", "the normaliser changes it", tried)
-    return Reach(one, token, "search", f"in none of {tried} contexts", tried)
+        return Reach(token_id, token, "normaliser", "the normaliser changes it", tried)
+    return Reach(token_id, token, "search", f"in none of {tried} contexts", tried)
 
 
 def _cuts(boundaries: Boundaries, text: bytes, start: int, end: int) -> bool:
@@ -195,28 +201,32 @@ TOLD = {
 
 def reachable(subject: TokenizerUnderTest) -> Finding:
     """Check that every token is reachable, except those that the normaliser changes."""
-    found = [one for one in every_reach(subject) if not one.reached and one.proof != "normaliser"]
+    unreachable = [reach for reach in every_reach(subject) if not reach.reached and reach.proof != "normaliser"]
     total = len(subject.forms)
-    by = {proof: [one for one in found if one.proof == proof] for proof in PROOFS}
+    by = {proof: [reach for reach in unreachable if reach.proof == proof] for proof in PROOFS}
     sentence = "; ".join(f"{len(ones):,} {TOLD[proof]}" for proof, ones in by.items() if ones)
-    context = sum(one.proof == "context" for one in every_reach(subject))
+    context = sum(reach.proof == "context" for reach in every_reach(subject))
     sums = {str(proof): len(ones) for proof, ones in by.items()}
     numbers = {"tokens": total, "in_context_only": context, **sums}
-    if not found:
+    if not unreachable:
         return Finding(True, f"all {total:,} tokens are reachable ({context:,} only in context)", numbers=numbers)
-    examples = [_example(one) for ones in by.values() for one in sorted(ones, key=lambda one: len(one.token))[:SHOWN]]
-    return Finding(False, f"{of(len(found), total, 'tokens')} are unreachable: {sentence}", examples, numbers)
+    examples = [
+        _example(reach) for ones in by.values() for reach in sorted(ones, key=lambda reach: len(reach.token))[:SHOWN]
+    ]
+    return Finding(False, f"{of(len(unreachable), total, 'tokens')} are unreachable: {sentence}", examples, numbers)
 
 
 def not_forbidden(subject: TokenizerUnderTest) -> Finding:
     """Check for tokens that the declared normaliser changes, and that are therefore unreachable."""
-    found = [one for one in every_reach(subject) if one.proof == "normaliser"]
-    sentence = f"the normaliser changes {of(len(found), len(subject.forms), 'tokens')}"
-    return Finding(not found, sentence, [_example(one) for one in found[:SHOWN]], {"tokens": len(found)})
+    forbidden = [reach for reach in every_reach(subject) if reach.proof == "normaliser"]
+    sentence = f"the normaliser changes {of(len(forbidden), len(subject.forms), 'tokens')}"
+    return Finding(
+        not forbidden, sentence, [_example(reach) for reach in forbidden[:SHOWN]], {"tokens": len(forbidden)}
+    )
 
 
-def _example(one: Reach) -> Example:
-    return Example(one.token, f"id {one.id}, {one.witness if isinstance(one.witness, str) else ''}")
+def _example(reach: Reach) -> Example:
+    return Example(reach.token, f"id {reach.id}, {reach.witness if isinstance(reach.witness, str) else ''}")
 
 
 CHECKS = (

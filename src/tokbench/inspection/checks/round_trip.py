@@ -59,7 +59,7 @@ def cause(subject: TokenizerUnderTest, text: bytes, ids: Sequence[int], back: by
 def _bare(text: str) -> str:
     """Reduce a text to base characters, without compatibility forms, marks, case, white space and controls."""
     spread = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
-    return "".join(one for one in spread if unicodedata.category(one)[0] not in "MZC")
+    return "".join(character for character in spread if unicodedata.category(character)[0] not in "MZC")
 
 
 def round_trip(subject: TokenizerUnderTest, texts: Iterable[bytes]) -> Finding:
@@ -79,13 +79,13 @@ def round_trip(subject: TokenizerUnderTest, texts: Iterable[bytes]) -> Finding:
         return Finding(True, sentence, numbers={"texts": total, "lost": 0})
     lost = sum(causes.values())
     sentence = ", ".join(f"{why} {count:,}" for why, count in causes.most_common())
-    examples = sorted((_shown(subject, text) for text in first.values()), key=lambda one: len(one.data))
+    examples = sorted((_shown(subject, text) for text in first.values()), key=lambda example: len(example.data))
     numbers = {"texts": total, "lost": lost, "causes": dict(causes)}
     return Finding(False, f"{of(lost, total, 'texts')} are not restored ({sentence})", examples[:SHOWN], numbers)
 
 
 def _shown(subject: TokenizerUnderTest, text: bytes) -> Example:
-    short = shortest(text, lambda one: came_back(subject, one) is not None)
+    short = shortest(text, lambda part: came_back(subject, part) is not None)
     back = came_back(subject, short)
     return Example(short, back) if isinstance(back, str) else Example(short, gave=back)
 
@@ -116,12 +116,12 @@ def long_runs(subject: TokenizerUnderTest) -> Finding:
                     stopped[unit] = length
                     break
 
-    found = round_trip(subject, runs())
+    finding = round_trip(subject, runs())
     if not stopped:
-        return found
+        return finding
     least = min(stopped.values())
-    sentence = f"{found.told}; {of(len(stopped), len(probes.RUNS), 'runs')} take over a second from {least:,} on"
-    return Finding(found.passes, sentence, found.examples, {**found.numbers, "slow_from": least})
+    sentence = f"{finding.told}; {of(len(stopped), len(probes.RUNS), 'runs')} take over a second from {least:,} on"
+    return Finding(finding.passes, sentence, finding.examples, {**finding.numbers, "slow_from": least})
 
 
 def documents(subject: TokenizerUnderTest) -> Finding:
@@ -140,7 +140,7 @@ def idempotent(subject: TokenizerUnderTest) -> Finding:
             wrong.append(Example(text))
     if not wrong:
         return Finding(True, f"same ids after a round trip for all {len(texts):,} texts", numbers={"texts": len(texts)})
-    short = shortest(min((one.data for one in wrong), key=len), lambda one: _changes(subject, one))
+    short = shortest(min((example.data for example in wrong), key=len), lambda example: _changes(subject, example))
     first = subject.encode(short)
     what = f"ids {first[:8]}, then {subject.encode(subject.decode(first))[:8]}"
     numbers = {"texts": len(texts), "differ": len(wrong)}
@@ -205,11 +205,11 @@ def _white(character: str) -> bool:
 def _common(a: str, b: str) -> int:
     """Count white space in the longest common subsequence; among equally long ones, take the one with the most."""
     before: list[tuple[int, int]] = [(0, 0)] * (len(b) + 1)
-    for one in a:
+    for character in a:
         row = [(0, 0)]
         for place, other in enumerate(b):
             length, white = before[place]
-            joined = (length + 1, white + _white(one)) if one == other else (0, 0)
+            joined = (length + 1, white + _white(character)) if character == other else (0, 0)
             row.append(max(joined, before[place + 1], row[-1]))
         before = row
     return before[-1][1]

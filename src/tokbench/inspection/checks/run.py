@@ -55,21 +55,21 @@ def checked(subject: TokenizerUnderTest, before: Callable[[Check], None] = lambd
         for check in checks:
             before(check)
             try:
-                found = check.run(subject)
+                finding = check.run(subject)
             except EncodeError as error:
-                found = Finding(False, f"the tokenizer raised an error: {error}")
-            done.append(CheckResult(group, check, found))
+                finding = Finding(False, f"the tokenizer raised an error: {error}")
+            done.append(CheckResult(group, check, finding))
     return done
 
 
 def fit(done: list[CheckResult]) -> bool:
     """Return True if no check failed."""
-    return all(one.result != "failure" for one in done)
+    return all(outcome.result != "failure" for outcome in done)
 
 
 def counts(done: list[CheckResult]) -> dict[Result, int]:
     """Return the number of checks by result."""
-    return {result: sum(one.result == result for one in done) for result in COUNTED}
+    return {result: sum(outcome.result == result for outcome in done) for result in COUNTED}
 
 
 def as_text(about: str, done: list[CheckResult], style: Callable[[str, Result], str]) -> str:
@@ -77,17 +77,18 @@ def as_text(about: str, done: list[CheckResult], style: Callable[[str, Result], 
     seen = counts(done)
     lines = [
         about,
-        f"{'valid' if fit(done) else 'invalid'}: " + ", ".join(f"{seen[one]} {COUNTED[one]}" for one in seen),
+        f"{'valid' if fit(done) else 'invalid'}: "
+        + ", ".join(f"{seen[outcome]} {COUNTED[outcome]}" for outcome in seen),
     ]
-    width = max(len(one.check.name) for one in done)
+    width = max(len(outcome.check.name) for outcome in done)
     for group in GROUPS:
         lines += ["", group]
-        for one in (one for one in done if one.group == group):
-            sign = style(SIGNS[one.result].ljust(4), one.result)
-            lines.append(f"  {sign}  {one.check.name.ljust(width)}  {one.found.told}")
-            if one.result in ("failure", "warning"):
-                lines.append(f"{' ' * (width + 10)}expected: {one.check.means}")
-            lines += [f"{' ' * (width + 10)}{_example(example)}" for example in one.found.examples]
+        for outcome in (outcome for outcome in done if outcome.group == group):
+            sign = style(SIGNS[outcome.result].ljust(4), outcome.result)
+            lines.append(f"  {sign}  {outcome.check.name.ljust(width)}  {outcome.found.told}")
+            if outcome.result in ("failure", "warning"):
+                lines.append(f"{' ' * (width + 10)}expected: {outcome.check.means}")
+            lines += [f"{' ' * (width + 10)}{_example(example)}" for example in outcome.found.examples]
     return "\n".join(lines) + "\n"
 
 
@@ -114,17 +115,17 @@ def as_json(about: Mapping[str, Any], done: list[CheckResult]) -> dict[str, Any]
         "counts": counts(done),
         "checks": [
             {
-                "name": one.check.name,
-                "group": one.group,
-                "means": one.check.means,
-                "kind": one.check.kind,
-                "tokeval": one.check.also or None,
-                "result": one.result,
-                "told": one.found.told,
-                "numbers": dict(one.found.numbers),
-                "examples": [_plain(example) for example in one.found.examples],
+                "name": outcome.check.name,
+                "group": outcome.group,
+                "means": outcome.check.means,
+                "kind": outcome.check.kind,
+                "tokeval": outcome.check.also or None,
+                "result": outcome.result,
+                "told": outcome.found.told,
+                "numbers": dict(outcome.found.numbers),
+                "examples": [_plain(example) for example in outcome.found.examples],
             }
-            for one in done
+            for outcome in done
         ],
     }
 

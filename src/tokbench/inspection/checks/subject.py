@@ -69,8 +69,8 @@ def traits_of(tokenizer: Any) -> Traits:
     own = _part(_part(tokenizer, "scheme"), "boundaries") or _part(scheme, "boundaries")
     return Traits(
         tokens=_part(vocabulary, "tokens"),
-        continuation=None if continuation is None else [bool(one) for one in continuation],
-        ids=None if ids is None else [int(one) for one in ids],
+        continuation=None if continuation is None else [bool(value) for value in continuation],
+        ids=None if ids is None else [int(value) for value in ids],
         id_limit=_part(tokenizer, "id_limit"),
         special=_special(tokenizer),
         unknown_id=_part(library, "unknown") if unknown is None else unknown,
@@ -89,8 +89,8 @@ def _normalized(tokenizer: Any, library: Any) -> Callable[[str], str] | None:
     if not isinstance(tokenizer, Tokenizer):
         return _part(tokenizer, "normalized") or _part(library, "normalized")
     if tokenizer.library_name or not tokenizer.normalization:
-        found: Callable[[str], str] | None = _part(library, "normalized")
-        return found
+        normalise: Callable[[str], str] | None = _part(library, "normalized")
+        return normalise
     return lambda text: tokenizer.normalized(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 
@@ -108,9 +108,9 @@ def _patterns(scheme: Any) -> tuple[str, ...]:
 def _special(tokenizer: Any) -> dict[str, int]:
     by_name = _part(tokenizer, "special_tokens")
     if by_name:
-        return {str(name): int(one) for name, one in by_name.items()}
+        return {str(name): int(token_id) for name, token_id in by_name.items()}
     by_id = _part(tokenizer, "special") or _part(_part(tokenizer, "vocabulary"), "special") or {}
-    return {bytes(name).decode("utf-8", "replace"): int(one) for one, name in by_id.items()}
+    return {bytes(name).decode("utf-8", "replace"): int(token_id) for token_id, name in by_id.items()}
 
 
 class EncodeError(Exception):
@@ -151,13 +151,13 @@ class TokenizerUnderTest:
         if type(self.tokenizer) is Tokenizer:
             ids, bounds = (array.tolist() for array in self.tokenizer.encode_flat(texts))
             return [ids[start:end] for start, end in pairwise(bounds)]
-        found: list[list[int] | None] = []
+        encoded: list[list[int] | None] = []
         for text in texts:
             try:
-                found.append(self.encode(text))
+                encoded.append(self.encode(text))
             except EncodeError:
-                found.append(None)
-        return found
+                encoded.append(None)
+        return encoded
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids.
@@ -193,9 +193,15 @@ class TokenizerUnderTest:
             return known
         if self.traits.id_limit is None:
             return list(range(len(self.tokenizer)))
-        found = [one for one in range(self.traits.id_limit) if one not in special and self._decodes(one)]
+        decodable = [
+            token_id for token_id in range(self.traits.id_limit) if token_id not in special and self._decodes(token_id)
+        ]
         unknown = self.traits.unknown_id  # Some tokenizers count it in their length.
-        return [one for one in found if one != unknown] if len(found) == len(self.tokenizer) + 1 else found
+        return (
+            [token_id for token_id in decodable if token_id != unknown]
+            if len(decodable) == len(self.tokenizer) + 1
+            else decodable
+        )
 
     @cached_property
     def tokens(self) -> dict[int, bytes]:
@@ -227,13 +233,13 @@ class TokenizerUnderTest:
         Raises:
             EncodeError: the tokenizer rejects a number.
         """
-        found: defaultdict[int, Counter[str]] = defaultdict(Counter)
-        digits = {one: len(token.strip()) for one, token in self.tokens.items()}
+        patterns: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        digits = {token_id: len(token.strip()) for token_id, token in self.tokens.items()}
         for number, ids in self.numbers.items():
-            sizes = [digits.get(one, 0) for one in ids]
+            sizes = [digits.get(token_id, 0) for token_id in ids]
             if sum(sizes) == len(number):
-                found[len(number)]["+".join(str(size) for size in sizes if size)] += 1
-        return dict(found)
+                patterns[len(number)]["+".join(str(size) for size in sizes if size)] += 1
+        return dict(patterns)
 
     @cached_property
     def pieces(self) -> PretokenAutomaton | None:
@@ -246,9 +252,9 @@ class TokenizerUnderTest:
         except LanguageError:  # For example, built-in pre-tokenizations that depend on the end of a text.
             return None
 
-    def _decodes(self, one: int) -> bool:
+    def _decodes(self, token_id: int) -> bool:
         try:
-            self.decode([one])
+            self.decode([token_id])
         except EncodeError:
             return False
         return True
@@ -256,9 +262,9 @@ class TokenizerUnderTest:
     def _decoded(self) -> Iterator[tuple[int, bytes]]:
         """Yield each id with its bytes; prefers ``bytes_of``, because decoding may drop white space."""
         bytes_of = self.traits.bytes_of
-        for one in self.ids:
+        for token_id in self.ids:
             try:
-                yield one, self.decode([one]) if bytes_of is None else bytes(_asked(bytes_of, one))
+                yield token_id, self.decode([token_id]) if bytes_of is None else bytes(_asked(bytes_of, token_id))
             except EncodeError:
                 continue
 
@@ -266,7 +272,11 @@ class TokenizerUnderTest:
     def forms(self) -> dict[int, tuple[bytes, bool]]:
         """Bytes of every token by id, with True if it matches only inside a pre-token."""
         inside = self.traits.continuation or [False] * len(self.ids)
-        return {one: (self.tokens[one], flag) for one, flag in zip(self.ids, inside, strict=True) if one in self.tokens}
+        return {
+            token_id: (self.tokens[token_id], flag)
+            for token_id, flag in zip(self.ids, inside, strict=True)
+            if token_id in self.tokens
+        }
 
 
 def _asked(call: Callable[..., Any], given: Any) -> Any:

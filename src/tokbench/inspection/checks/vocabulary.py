@@ -35,14 +35,14 @@ SOME_MARKS = 0.005
 
 def named(tokens: Sequence[tuple[int, bytes]], what: str = "") -> list[Example]:
     """Return the first few tokens as examples, each with its id."""
-    return [Example(token, f"id {one}{what}") for one, token in tokens[:SHOWN]]
+    return [Example(token, f"id {token_id}{what}") for token_id, token in tokens[:SHOWN]]
 
 
 def sizes(subject: TokenizerUnderTest) -> Finding:
     """Check that ids are unique and as many as ``len``."""
     ids, length = subject.ids, len(subject.tokenizer)
-    twice = [one for one, count in Counter(ids).items() if count > 1]
-    mute = [one for one in ids if one not in subject.tokens]
+    twice = [token_id for token_id, count in Counter(ids).items() if count > 1]
+    mute = [token_id for token_id in ids if token_id not in subject.tokens]
     sentence = f"{len(ids):,} ids, {length:,} tokens"
     if twice:
         return Finding(False, f"{sentence}; {len(twice):,} ids occur more than once (first {twice[0]})")
@@ -59,15 +59,15 @@ def holes(subject: TokenizerUnderTest) -> Finding:
     missing = ids[-1] + 1 - len(ids) if ids else 0
     if not missing:
         return Finding(True, f"ids 0 to {len(ids) - 1:,}")
-    first = next(place for place, one in enumerate(ids) if one != place)
+    first = next(place for place, token_id in enumerate(ids) if token_id != place)
     return Finding(False, f"{missing:,} ids up to {ids[-1]:,} have no token (first {first:,})")
 
 
 def duplicates(subject: TokenizerUnderTest) -> Finding:
     """Check for tokens with equal bytes; word-initial and word-internal forms are different tokens."""
     seen: dict[tuple[bytes, bool], list[int]] = {}
-    for one, form in subject.forms.items():
-        seen.setdefault(form, []).append(one)
+    for token_id, form in subject.forms.items():
+        seen.setdefault(form, []).append(token_id)
     twice = [(form[0], ids) for form, ids in seen.items() if len(ids) > 1]
     examples = [Example(token, f"ids {', '.join(map(str, ids[:4]))}") for token, ids in twice[:SHOWN]]
     return Finding(not twice, f"{len(twice):,} tokens have the bytes of another", examples, {"tokens": len(twice)})
@@ -84,13 +84,13 @@ def every_byte(subject: TokenizerUnderTest) -> Finding:
 
 def _texts(subject: TokenizerUnderTest) -> dict[int, str]:
     """Return the tokens that are valid UTF-8, by id."""
-    found = {}
-    for one, token in subject.tokens.items():
+    texts = {}
+    for token_id, token in subject.tokens.items():
         try:
-            found[one] = token.decode()
+            texts[token_id] = token.decode()
         except UnicodeDecodeError:
             continue
-    return found
+    return texts
 
 
 def _mark(character: str) -> bool:
@@ -99,32 +99,36 @@ def _mark(character: str) -> bool:
 
 def only_marks(subject: TokenizerUnderTest) -> Finding:
     """Check for tokens of only combining marks, which are common in scripts of India and Southeast Asia."""
-    found = [(one, text.encode()) for one, text in _texts(subject).items() if text and all(map(_mark, text))]
-    return Finding(not found, f"{len(found):,} tokens are only combining marks", named(found), {"tokens": len(found)})
+    marks = [(token_id, text.encode()) for token_id, text in _texts(subject).items() if text and all(map(_mark, text))]
+    return Finding(not marks, f"{len(marks):,} tokens are only combining marks", named(marks), {"tokens": len(marks)})
 
 
 def begin_with_marks(subject: TokenizerUnderTest) -> Finding:
     """Check the share of tokens that begin with a combining mark."""
-    found = [(one, text.encode()) for one, text in _texts(subject).items() if text and _mark(text[0])]
-    share = len(found) / max(1, len(subject.ids))
-    sentence = f"{of(len(found), len(subject.ids), 'tokens')} begin with a combining mark ({share:.2%})"
-    return Finding(share < SOME_MARKS, sentence, named(found), {"share": share})
+    marked = [(token_id, text.encode()) for token_id, text in _texts(subject).items() if text and _mark(text[0])]
+    share = len(marked) / max(1, len(subject.ids))
+    sentence = f"{of(len(marked), len(subject.ids), 'tokens')} begin with a combining mark ({share:.2%})"
+    return Finding(share < SOME_MARKS, sentence, named(marked), {"share": share})
 
 
 def broken_characters(subject: TokenizerUnderTest) -> Finding:
     """Report tokens that are not valid UTF-8; single bytes are counted, but not shown."""
     text = _texts(subject)
-    found = [(one, token) for one, token in subject.tokens.items() if one not in text]
-    longer = [(one, token) for one, token in found if len(token) > 1]
-    sentence = f"{of(len(found), len(subject.ids), 'tokens')} are incomplete characters, "
+    broken = [(token_id, token) for token_id, token in subject.tokens.items() if token_id not in text]
+    longer = [(token_id, token) for token_id, token in broken if len(token) > 1]
+    sentence = f"{of(len(broken), len(subject.ids), 'tokens')} are incomplete characters, "
     sentence += f"{len(longer):,} of them longer than one byte"
-    return Finding(True, sentence, named(longer), {"tokens": len(found), "longer": len(longer)})
+    return Finding(True, sentence, named(longer), {"tokens": len(broken), "longer": len(longer)})
 
 
 def long_tokens(subject: TokenizerUnderTest) -> Finding:
     """Check for tokens of more than 64 characters."""
-    found = [(one, token) for one, token in subject.tokens.items() if len(token.decode("utf-8", "replace")) > LONGEST]
-    return Finding(not found, f"{len(found):,} tokens have over {LONGEST} characters", named(found))
+    long = [
+        (token_id, token)
+        for token_id, token in subject.tokens.items()
+        if len(token.decode("utf-8", "replace")) > LONGEST
+    ]
+    return Finding(not long, f"{len(long):,} tokens have over {LONGEST} characters", named(long))
 
 
 def special_in_text(subject: TokenizerUnderTest) -> Finding:
@@ -149,7 +153,7 @@ def special_in_text(subject: TokenizerUnderTest) -> Finding:
                 wrong.append(Example(text, str(error)))
                 break
     sentence = f"{of(len(names) - len(wrong), len(names), 'names')} of special tokens are encoded as text"
-    return Finding(not wrong, sentence, sorted(wrong, key=lambda one: len(one.data))[:SHOWN])
+    return Finding(not wrong, sentence, sorted(wrong, key=lambda example: len(example.data))[:SHOWN])
 
 
 def special_ids(subject: TokenizerUnderTest) -> Finding:
@@ -158,18 +162,24 @@ def special_ids(subject: TokenizerUnderTest) -> Finding:
     if not special:
         return not_applicable("it has no special tokens")
     highest = max([*subject.ids, (subject.traits.id_limit or len(subject.tokenizer)) - 1])
-    wrong = {name: one for name, one in special.items() if not 0 <= one <= highest or _name(subject, one) != name}
+    wrong = {
+        name: token_id
+        for name, token_id in special.items()
+        if not 0 <= token_id <= highest or _name(subject, token_id) != name
+    }
     sentence = (
         f"{of(len(special) - len(wrong), len(special), 'special tokens')} have an id in range that decodes to them"
     )
     return Finding(
-        not wrong, sentence, [Example(name.encode(), f"id {one}") for name, one in list(wrong.items())[:SHOWN]]
+        not wrong,
+        sentence,
+        [Example(name.encode(), f"id {token_id}") for name, token_id in list(wrong.items())[:SHOWN]],
     )
 
 
-def _name(subject: TokenizerUnderTest, one: int) -> str | None:
+def _name(subject: TokenizerUnderTest, token_id: int) -> str | None:
     try:
-        return subject.decode([one]).decode("utf-8", "replace")
+        return subject.decode([token_id]).decode("utf-8", "replace")
     except EncodeError:
         return None
 
@@ -193,12 +203,16 @@ def never_used(subject: TokenizerUnderTest) -> Finding:
             used.update(np.unique(np.asarray(subject.encode(text), np.int64)).tolist())
         except EncodeError:
             continue
-    found = [(one, subject.tokens[one]) for one in subject.ids if one not in used and one in subject.tokens]
-    longer = [(one, token) for one, token in found if len(token) > 1]
+    unseen = [
+        (token_id, subject.tokens[token_id])
+        for token_id in subject.ids
+        if token_id not in used and token_id in subject.tokens
+    ]
+    longer = [(token_id, token) for token_id, token in unseen if len(token) > 1]
     sentence = (
-        f"{of(len(found), len(subject.ids), 'tokens')} occur in no document, {len(longer):,} of them over one byte"
+        f"{of(len(unseen), len(subject.ids), 'tokens')} occur in no document, {len(longer):,} of them over one byte"
     )
-    return Finding(True, sentence, named(longer), {"tokens": len(found), "longer": len(longer)})
+    return Finding(True, sentence, named(longer), {"tokens": len(unseen), "longer": len(longer)})
 
 
 CHECKS = (
@@ -234,16 +248,18 @@ def consistency(patterns: Mapping[str, int]) -> float:
 
 def how(subject: TokenizerUnderTest) -> Finding:
     """Report how numbers are split: the frequency of each pattern, by number of digits."""
-    found = _number_patterns(subject)
-    if isinstance(found, Finding):
-        return found
+    patterns_of = _number_patterns(subject)
+    if isinstance(patterns_of, Finding):
+        return patterns_of
     sentence = "; ".join(
         f"{length} {'digit' if length == 1 else 'digits'}: "
         + ", ".join(_cut(pattern, count) for pattern, count in patterns.most_common(4))
         + (f" and {len(patterns) - 4} more" if len(patterns) > 4 else "")
-        for length, patterns in sorted(found.items())
+        for length, patterns in sorted(patterns_of.items())
     )
-    return Finding(True, sentence, numbers={"patterns": {str(length): dict(one) for length, one in found.items()}})
+    return Finding(
+        True, sentence, numbers={"patterns": {str(length): dict(counts) for length, counts in patterns_of.items()}}
+    )
 
 
 def _cut(pattern: str, count: int) -> str:
@@ -253,25 +269,25 @@ def _cut(pattern: str, count: int) -> str:
 
 def consistent(subject: TokenizerUnderTest) -> Finding:
     """Check that numbers with equally many digits are split in the same way."""
-    found = _number_patterns(subject)
-    if isinstance(found, Finding):
-        return found
-    values = {length: consistency(patterns) for length, patterns in sorted(found.items())}
+    patterns_of = _number_patterns(subject)
+    if isinstance(patterns_of, Finding):
+        return patterns_of
+    values = {length: consistency(patterns) for length, patterns in sorted(patterns_of.items())}
     worst = min(values, key=values.__getitem__)
     sentence = (
         f"lowest consistency {values[worst]:.3f}, at {worst} digits" if values[worst] < 1 else "one pattern per length"
     )
-    examples = [] if values[worst] >= LEAST else _unlike(subject, worst, found[worst])
+    examples = [] if values[worst] >= LEAST else _unlike(subject, worst, patterns_of[worst])
     shown = {str(length): value for length, value in values.items()}
     return Finding(values[worst] >= LEAST, sentence, examples, {"consistency": shown})
 
 
 def _number_patterns(subject: TokenizerUnderTest) -> Finding | dict[int, Counter[str]]:
     try:
-        found = subject.cuts_of_numbers
+        patterns = subject.cuts_of_numbers
     except EncodeError as error:
         return not_applicable(f"it rejects numbers ({error})")
-    return found or not_applicable("no number equals its joined tokens")
+    return patterns or not_applicable("no number equals its joined tokens")
 
 
 def _unlike(subject: TokenizerUnderTest, length: int, patterns: Counter[str]) -> list[Example]:
@@ -280,7 +296,7 @@ def _unlike(subject: TokenizerUnderTest, length: int, patterns: Counter[str]) ->
     shown = []
     for number, ids in subject.numbers.items():
         if len(number) == length:
-            pieces = [subject.tokens.get(one, b"").strip() for one in ids]
+            pieces = [subject.tokens.get(token_id, b"").strip() for token_id in ids]
             pattern = "+".join(str(len(piece)) for piece in pieces if piece)
             if pattern in wanted:
                 wanted.remove(pattern)

@@ -129,9 +129,9 @@ def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame) -> list[LineGro
             lines: list[Line] = []
             notes = []
             for measure, name in named:
-                found, unlike = _single_numbers(name, measure, (a, b), sizes, part)
-                lines += found
-                if found or unlike:
+                single, unlike = _single_numbers(name, measure, (a, b), sizes, part)
+                lines += single
+                if single or unlike:
                     end = UNLIKE if unlike else f"{direction(measure[0])} is best"
                     notes.append(f"  {name}: {measure[1]}; {end}.")
             heading = f"{subject.title}, measured on {corpus}; single numbers without intervals"

@@ -108,8 +108,8 @@ def resolve_target(text: str, results: str | None) -> NamedTokenizer:
         return _at_path(text, results)
     variant, _, size = text.partition("/")
     known = Path(results) / "tokenizers"
-    found = _sized(known / variant / size) or _sized(known / variant)
-    if found is None:
+    tokenizer = _sized(known / variant / size) or _sized(known / variant)
+    if tokenizer is None:
         names = sorted(path.name for path in known.iterdir()) if known.is_dir() else []
         path = f"; for the path write ./{text}" if os.path.exists(text) else ""
         if not names:
@@ -118,17 +118,19 @@ def resolve_target(text: str, results: str | None) -> NamedTokenizer:
         raise TokbenchError(
             f"{text}: no tokenizer in {known}.{nearest(variant, names)} It has {', '.join(names)}{path}"
         )
-    if size not in ("", OWN, *map(str, found.folders)):
-        raise TokbenchError(f"{text}: {variant} has the sizes {', '.join(map(str, found.folders))}; name one of them")
-    return replace(found, kind="variant", place=results)
+    if size not in ("", OWN, *map(str, tokenizer.folders)):
+        raise TokbenchError(
+            f"{text}: {variant} has the sizes {', '.join(map(str, tokenizer.folders))}; name one of them"
+        )
+    return replace(tokenizer, kind="variant", place=results)
 
 
 def _at_path(text: str, results: str | None) -> NamedTokenizer:
     from tokbench.io.paths import is_source
 
     place = Path(text)
-    if os.path.isdir(text) and (found := _sized(place)):
-        return replace(found, place=text)
+    if os.path.isdir(text) and (tokenizer := _sized(place)):
+        return replace(tokenizer, place=text)
     if is_source(text):
         return NamedTokenizer(place.name, {0: place}, None, "file", text)
     if os.path.isfile(text) or (os.path.isdir(text) and _is_external(place)):
@@ -166,8 +168,8 @@ def _size_of(folder: Path) -> int:
     """Return the number of its tokens, which is the size of an external tokenizer in tables."""
     from tokbench.tokenizer import SETTINGS
 
-    found = read_json(folder / SETTINGS, "import the tokenizer again")
-    size = found.get("size") if isinstance(found, dict) else None
+    settings = read_json(folder / SETTINGS, "import the tokenizer again")
+    size = settings.get("size") if isinstance(settings, dict) else None
     return size if isinstance(size, int) else 0
 
 
@@ -197,9 +199,9 @@ def opened_at_sizes(sides: Iterable[NamedTokenizer], reading: ImportOptions = AS
         TokbenchError: one cannot be read, or options of external files are given, but no such file.
     """
     sides = list(sides)
-    reject_unused(reading, [path for one in sides for path in one.folders.values()])
+    reject_unused(reading, [path for side in sides for path in side.folders.values()])
     return [
-        Opened(f"{one.name}/{size}" if size else one.name, one_of_several(path, reading), one.opened)
-        for one in sides
-        for size, path in one.folders.items()
+        Opened(f"{side.name}/{size}" if size else side.name, one_of_several(path, reading), side.opened)
+        for side in sides
+        for size, path in side.folders.items()
     ]

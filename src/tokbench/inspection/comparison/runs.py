@@ -116,15 +116,15 @@ def _read(path: Path, table: TidyTable) -> pl.DataFrame:
 
 def _versions(folder: Path) -> dict[str, tuple[str, ...]]:
     """Read versions from the manifests of the run's artefacts."""
-    found: dict[str, set[str]] = {}
+    by_name: dict[str, set[str]] = {}
     for path in sorted(path for pattern in MANIFESTS for path in folder.glob(pattern)):
         manifest = read_json(path, "make its artefact again", lenient=True)
         made: dict[str, Any] = {**manifest.get("versions", {}), "source revision": manifest.get("revision")}
         made["python"] = manifest.get("hardware", {}).get("python")
         for name, version in made.items():
             if version is not None:
-                found.setdefault(name, set()).add(str(version))
-    return {name: tuple(sorted(versions)) for name, versions in sorted(found.items())}
+                by_name.setdefault(name, set()).add(str(version))
+    return {name: tuple(sorted(versions)) for name, versions in sorted(by_name.items())}
 
 
 def _corpora(folder: Path) -> dict[str, str]:
@@ -132,7 +132,7 @@ def _corpora(folder: Path) -> dict[str, str]:
     if (board := folder / LEADERBOARD).is_file():
         corpora = read_json(board, "write the leaderboard again", lenient=True)["corpora"]
         return {f"{corpus['corpus']}/{corpus['split']}": str(corpus["sha256"]) for corpus in corpora}
-    return {split: found.sha256 for split, found in contents_in(folder).items()}
+    return {split: content.sha256 for split, content in contents_in(folder).items()}
 
 
 def _tokenizers(folder: Path) -> Iterator[tuple[str, str]]:
@@ -208,7 +208,7 @@ class RunComparison:
     @property
     def versions(self) -> dict[str, Both]:
         """Versions and revisions that differ."""
-        a, b = ({name: " and ".join(found) for name, found in run.versions.items()} for run in (self.a, self.b))
+        a, b = ({name: " and ".join(values) for name, values in run.versions.items()} for run in (self.a, self.b))
         return _unequal(a, b)
 
     @property

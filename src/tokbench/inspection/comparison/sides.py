@@ -22,7 +22,7 @@ def matched(a: NamedTokenizer, b: NamedTokenizer) -> list[tuple[int, int]]:
         return [(size, size) for size in shared]
     if len(a.folders) == len(b.folders) == 1:
         return [(next(iter(a.folders)), next(iter(b.folders)))]
-    message = " and ".join(f"{one.name} has {', '.join(map(str, one.folders))}" for one in (a, b))
+    message = " and ".join(f"{side.name} has {', '.join(map(str, side.folders))}" for side in (a, b))
     raise TokbenchError(f"no vocabulary size in common: {message}; name one size of each, as in {a.name}/SIZE")
 
 
@@ -32,7 +32,7 @@ def unequal(a: NamedTokenizer, b: NamedTokenizer, sizes: Sizes) -> dict[tuple[in
     Two tokenizers of one nominal size may differ, since a text may yield fewer tokens than requested. External files
     are excluded, as they do not contain the number.
     """
-    tokens = {(one, other): (a.tokens(one), b.tokens(other)) for one, other in sizes}
+    tokens = {(size_a, size_b): (a.tokens(size_a), b.tokens(size_b)) for size_a, size_b in sizes}
     return {
         pair: (of_a, of_b)
         for pair, (of_a, of_b) in tokens.items()
@@ -44,8 +44,8 @@ def distinct(a: NamedTokenizer, b: NamedTokenizer) -> tuple[str, str]:
     """Return labels of the two: their names, with sizes or full paths if the names are equal."""
     if a.name != b.name:
         return a.name, b.name
-    sized = tuple(f"{one.name}/{next(iter(one.folders))}" for one in (a, b))
-    full = tuple(str(next(iter(one.folders.values()))) for one in (a, b))
+    sized = tuple(f"{side.name}/{next(iter(side.folders))}" for side in (a, b))
+    full = tuple(str(next(iter(side.folders.values()))) for side in (a, b))
     first, second = sized if sized[0] != sized[1] else full
     return first, second
 

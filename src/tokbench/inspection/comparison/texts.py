@@ -96,13 +96,15 @@ class TextComparison:
     @cached_property
     def family(self) -> ComparisonFamily:
         """The tokenizers as a family of comparisons by token counts."""
-        by_unit = {name: self._by_unit(one.tokens) for name, one in zip(self.names, self.counts, strict=True)}
+        by_unit = {name: self._by_unit(counts.tokens) for name, counts in zip(self.names, self.counts, strict=True)}
         totals: dict[str, tuple[float | None, str | None]] = {
-            name: (float(one.sum()) or None, None if one.sum() else NO_TOKENS) for name, one in by_unit.items()
+            name: (float(counts.sum()) or None, None if counts.sum() else NO_TOKENS) for name, counts in by_unit.items()
         }
         head = (None, None, TOKENS, None, None, DEFINITION)
         family = token_counts(head, totals, by_unit, self._by_unit(self.sizes))
-        return unrank_lossy(family, {name for name, one in zip(self.names, self.counts, strict=True) if one.changed})
+        return unrank_lossy(
+            family, {name for name, counts in zip(self.names, self.counts, strict=True) if counts.changed}
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the comparisons of all ordered pairs, see :func:`family_rows`."""
@@ -127,7 +129,7 @@ def compare_texts(
     """
     number: dict[bytes, int] = {}
     units = [number.setdefault(text, len(number)) for text in texts]
-    counts = [count_documents(one, texts, threads) for one in tokenizers]
+    counts = [count_documents(tokenizer, texts, threads) for tokenizer in tokenizers]
     return TextComparison(names, tokenizers, counts, [len(text) for text in texts], units)
 
 
@@ -174,7 +176,7 @@ def why_sizes(a: tuple[str, Tokenizer], b: tuple[str, Tokenizer]) -> str:
 
     Sizes of external tokenizers are not chosen, so these are compared at their own sizes.
     """
-    if any(one.library_name or "imported" in one.origin for _, one in (a, b)):
+    if any(tokenizer.library_name or "imported" in tokenizer.origin for _, tokenizer in (a, b)):
         return ""
     (_, left), (_, right) = a, b
     if left.nominal_size == right.nominal_size and len(left) != len(right):
@@ -183,4 +185,4 @@ def why_sizes(a: tuple[str, Tokenizer], b: tuple[str, Tokenizer]) -> str:
 
 
 def _pretokenizers(names: Sequence[str], tokenizers: Sequence[Tokenizer]) -> dict[str, str]:
-    return {name: one.pretokenizer_label for name, one in zip(names, tokenizers, strict=True)}
+    return {name: tokenizer.pretokenizer_label for name, tokenizer in zip(names, tokenizers, strict=True)}

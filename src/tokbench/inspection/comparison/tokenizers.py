@@ -90,8 +90,8 @@ class TokenizerComparison(NamedTuple):
     def notes(self) -> list[str]:
         """Sentences on the location of the two, and on measures that are not compared."""
         used = ([size for size, _ in self.sizes], [size for _, size in self.sizes])
-        found = zip((self.a, self.b), self.sides, used, strict=True)
-        return [f"{name}: {one.described(sizes)}." for name, one, sizes in found] + [self.left_out] * bool(
+        sides = zip((self.a, self.b), self.sides, used, strict=True)
+        return [f"{name}: {side.described(sizes)}." for name, side, sizes in sides] + [self.left_out] * bool(
             self.left_out
         )
 
@@ -113,10 +113,10 @@ def comparisons(
         TokbenchError: a tokenizer does not exist, or there is nothing to compare.
     """
     sides = [resolve_target(name, results) for name in names]
-    reject_unused(reading, [folder for one in sides for folder in one.folders.values()])
+    reject_unused(reading, [folder for side in sides for folder in side.folders.values()])
     first, *others = sides
     sizes = [matched(first, other) for other in others]
-    experiment = first.results if all(one.results == first.results for one in sides) else None
+    experiment = first.results if all(side.results == first.results for side in sides) else None
     if files:
         texts = [(_named(files), list(islice(read_files(files, fields), limit)))]
     elif fields.flags:
@@ -125,7 +125,7 @@ def comparisons(
         texts = _evaluation(experiment, limit) if further.gap or further.ngram_bits else []
     trained = list(read_files(further.training, fields)) if further.training else None
     opened = _Opened(sides, reading)
-    found = []
+    compared = []
     for other, pairs in zip(others, sizes, strict=True):
         parts = [] if experiment is None or files else _experiment_parts(first, other, pairs, experiment)
         for where, documents in texts:
@@ -141,8 +141,8 @@ def comparisons(
         labels = (_pretokenizer(first, reading), _pretokenizer(other, reading))
         left_out = OF_OTHER_TEXTS if files and experiment is not None else ""
         apart = unequal(first, other, pairs)
-        found.append(TokenizerComparison(*both, parts, apart, labels, (first, other), pairs, left_out))
-    return found
+        compared.append(TokenizerComparison(*both, parts, apart, labels, (first, other), pairs, left_out))
+    return compared
 
 
 def _experiment_parts(a: NamedTokenizer, b: NamedTokenizer, sizes: Sizes, experiment: Path) -> list[LineGroup]:
@@ -168,7 +168,8 @@ class _Opened:
         key = (where, tuple(sizes))
         if key not in self.compared:
             tokenizers = [
-                one_of_several(one.folders[at], self.reading) for one, at in zip(self.sides, sizes, strict=True)
+                one_of_several(compared.folders[at], self.reading)
+                for compared, at in zip(self.sides, sizes, strict=True)
             ]
             self.compared[key] = compare_texts(
                 labels_of(self.sides), tokenizers, [document.text for document in documents]
@@ -178,15 +179,15 @@ class _Opened:
 
 def labels_of(sides: Sequence[NamedTokenizer]) -> list[str]:
     """Return distinct labels of tokenizers: their names, or their places if names are equal."""
-    names = [one.name for one in sides]
+    names = [side.name for side in sides]
     if len(sides) == 2:
         return list(distinct(*sides))
-    return [name if names.count(name) == 1 else one.place or name for name, one in zip(names, sides, strict=True)]
+    return [name if names.count(name) == 1 else side.place or name for name, side in zip(names, sides, strict=True)]
 
 
-def _pretokenizer(one: NamedTokenizer, reading: ImportOptions) -> str:
+def _pretokenizer(side: NamedTokenizer, reading: ImportOptions) -> str:
     """Return the label of a tokenizer's pre-tokenizer."""
-    folder = next(iter(one.folders.values()))
+    folder = next(iter(side.folders.values()))
     if is_ours(folder) and not is_adapted(folder):
         return pretokenization_of(read_settings(folder).pretokenization).label
     return one_of_several(folder, reading).pretokenizer_label
@@ -217,15 +218,17 @@ def _tokens(
     """Compare the token counts of the same documents."""
     lines, notes = [], []
     names = labels_of(opened.sides)
-    left, right = (names[opened.sides.index(one)] for one in (a, b))
+    left, right = (names[opened.sides.index(side)] for side in (a, b))
     for pair in sizes:
-        found = opened.at(pair, where, documents)
-        counts = dict(zip(found.names, found.counts, strict=True))
-        notes += [f"  {lossy_note(one, counts[one], found.bytes)}" for one in (left, right) if counts[one].changed]
-        notes += [f"  Copies of a document count once: {pluralise(found.copies, 'copy', 'copies')}."] * bool(
-            found.copies
+        comparison = opened.at(pair, where, documents)
+        counts = dict(zip(comparison.names, comparison.counts, strict=True))
+        notes += [
+            f"  {lossy_note(side, counts[side], comparison.bytes)}" for side in (left, right) if counts[side].changed
+        ]
+        notes += [f"  Copies of a document count once: {pluralise(comparison.copies, 'copy', 'copies')}."] * bool(
+            comparison.copies
         )
-        for row in found.rows():
+        for row in comparison.rows():
             if (row["a"], row["b"]) == (right, left):
                 lines.append(Line(size_label(*pair), row, "lowest", f"token count on {where}", main=True))
     heading = f"Tokens of {pluralise(len(documents), 'document')}: {where}"
@@ -246,7 +249,7 @@ def gap_notes(
     texts = {"": documents}
     languages = sorted({document.language for document in documents})
     if len(languages) > 1:
-        texts |= {one: [document for document in documents if document.language == one] for one in languages}
+        texts |= {bound: [document for document in documents if document.language == bound] for bound in languages}
     bounds: dict[tuple[str, str, int], LowerBound | None] = {}
     counted: dict[str, dict[str, PretokenCounts]] = {}
     notes = [f"  {note_of_untagged(lacking)}."] if lacking else []
@@ -261,15 +264,17 @@ def gap_notes(
                 if scheme and scheme not in counted:
                     counted[scheme] = _gap_comparison_counts(documents, scheme)
                 if scheme and key not in bounds:
-                    found = bounded_or_why(counted[scheme][language], size, gap=NEAR, steps=STEPS)
-                    bounds[key] = None if found["bound"] is None else LowerBound.from_result(found)
+                    result = bounded_or_why(counted[scheme][language], size, gap=NEAR, steps=STEPS)
+                    bounds[key] = None if result["bound"] is None else LowerBound.from_result(result)
                 tokens = sum(tokenizer.count(document.text) for document in text)
                 gap = gap_of(tokens, size, tokenizer, bounds.get(key))
                 said = gap.reason if gap.value is None else f"{format_value(gap.value, 'percent', 2)} % above {gap.n:,}"
                 sentences.append(f"{name} none ({said})" if gap.value is None else f"{name} {said} ({scheme})")
             where = ", ".join(filter(None, (size_label(*pair), language)))
             notes.append(f"  gap, {where}: {join_all(sentences)}.")
-    if long := sum(sum(one.left_out.values()) for (_, language, _), one in bounds.items() if one and not language):
+    if long := sum(
+        sum(bound.left_out.values()) for (_, language, _), bound in bounds.items() if bound and not language
+    ):
         notes.append(f"  Gaps exclude pre-tokens of more than {MAX_PRETOKEN_BYTES} bytes: {long:,} occurrences.")
     if len({scheme for scheme, *_ in bounds}) > 1:
         notes.append("  Gaps under different pre-tokenizations are not comparable.")
@@ -313,12 +318,12 @@ def ngram_part(
     names = distinct(a, b)
     lines = []
     for pair in sizes:
-        loaded = [one_of_several(one.folders[size], reading) for one, size in zip((a, b), pair, strict=True)]
-        found = [_bits(tokenizer, training, documents) for tokenizer in loaded]
-        of_document = np.array([document["bytes"] for document in found[0]["documents"]], np.float64)
-        for models in zip(found[0]["models"], found[1]["models"], strict=True):
+        loaded = [one_of_several(side.folders[size], reading) for side, size in zip((a, b), pair, strict=True)]
+        measured = [_bits(tokenizer, training, documents) for tokenizer in loaded]
+        of_document = np.array([document["bytes"] for document in measured[0]["documents"]], np.float64)
+        for models in zip(measured[0]["models"], measured[1]["models"], strict=True):
             order, budget = models[0]["order"], models[0]["training_bytes"]
-            bits = {name: np.array(one["bits"], np.float64) for name, one in zip(names, models, strict=True)}
+            bits = {name: np.array(side["bits"], np.float64) for name, side in zip(names, models, strict=True)}
             family = over_documents((None, None, NGRAM, None, None, BITS), bits, of_document, "documents")
             label = f"{size_label(*pair)}, order {order}, {budget:,} bytes"
             lines += [
@@ -354,33 +359,33 @@ def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[D
     )
 
 
-def comparisons_json(found: Sequence[TokenizerComparison]) -> dict[str, Any]:
+def comparisons_json(compared: Sequence[TokenizerComparison]) -> dict[str, Any]:
     """Return comparisons with the first tokenizer as a JSON object: one, or a list of several."""
-    if len(found) == 1:
-        return comparison_json(found[0])
-    return {"format": FORMAT, "comparisons": [comparison_json(one) for one in found]}
+    if len(compared) == 1:
+        return comparison_json(compared[0])
+    return {"format": FORMAT, "comparisons": [comparison_json(comparison) for comparison in compared]}
 
 
-def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
+def comparison_json(comparison: TokenizerComparison) -> dict[str, Any]:
     """Return the comparison as a JSON object."""
     return {
         "format": FORMAT,
-        "a": found.a,
-        "b": found.b,
-        "pretokenizations": dict(zip("ab", found.pretokenizers, strict=True)),
+        "a": comparison.a,
+        "b": comparison.b,
+        "pretokenizations": dict(zip("ab", comparison.pretokenizers, strict=True)),
         "opened": {
-            letter: _opened(one, [pair[place] for pair in found.sizes])
-            for place, (letter, one) in enumerate(zip("ab", found.sides, strict=True))
+            letter: _opened(side, [pair[place] for pair in comparison.sizes])
+            for place, (letter, side) in enumerate(zip("ab", comparison.sides, strict=True))
         },
-        "left_out": found.left_out or None,
+        "left_out": comparison.left_out or None,
         "confidence": CONFIDENCE,
         "alpha": ALPHA,
         "unequal_sizes": [
             {"size": size if size and size == other else None, "a": of_a, "b": of_b}
-            for (size, other), (of_a, of_b) in found.unequal.items()
+            for (size, other), (of_a, of_b) in comparison.unequal.items()
         ],
-        "sentences": sentences(found.parts),
-        "single_numbers": single_leads(found.parts),
+        "sentences": sentences(comparison.parts),
+        "single_numbers": single_leads(comparison.parts),
         "parts": [
             {
                 "heading": part.heading,
@@ -388,7 +393,7 @@ def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
                 "lines": [_line(line) for line in part.lines],
                 "notes": [note.strip() for note in part.notes],
             }
-            for part in found.parts
+            for part in comparison.parts
         ],
     }
 

@@ -53,7 +53,7 @@ class Library(Protocol):
         """
         ...
 
-    def name(self, one: int) -> bytes:
+    def name(self, token_id: int) -> bytes:
         """Return the library's name of an id: its bytes, or its name in UTF-8; empty if there is no such id."""
         ...
 
@@ -61,7 +61,7 @@ class Library(Protocol):
         """Return the id of a name, None if there is none."""
         ...
 
-    def bytes_of(self, one: int) -> bytes:
+    def bytes_of(self, token_id: int) -> bytes:
         """Return the bytes of an id within a text; decoding it separately may drop a space, or not be UTF-8.
 
         Raises:
@@ -69,7 +69,7 @@ class Library(Protocol):
         """
         ...
 
-    def form(self, one: int) -> tuple[bytes, bool] | None:
+    def form(self, token_id: int) -> tuple[bytes, bool] | None:
         """Return the bytes of an id within a text, and True if it occurs only inside a word; None if not known.
 
         The bytes are empty if there is no such id.
@@ -98,8 +98,8 @@ class Sets(Protocol):
 
 def sets_of(name: str) -> Sets:
     """Return the module of a library, for its sets of characters."""
-    found: Any = importlib.import_module(f"{__name__}.{MODULES[name]}")
-    sets: Sets = found
+    module: Any = importlib.import_module(f"{__name__}.{MODULES[name]}")
+    sets: Sets = module
     return sets
 
 

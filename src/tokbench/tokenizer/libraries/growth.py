@@ -41,8 +41,8 @@ def check_growth(normalizer: Any, pre_tokenizer: Any, decoder: Any) -> None:
     encoding = [*_steps(normalizer), *_steps(pre_tokenizer)]
     decoding = [step for step in _steps(decoder) if step["type"] == "Replace"]
     for what, steps in (("normalizer and pre_tokenizer", encoding), ("decoder", decoding)):
-        if (found := growth(steps)) > MAX_GROWTH:
-            number = f"{found:,.0f}" if found < MAX_SHOWN else "over 10^12"
+        if (factor := growth(steps)) > MAX_GROWTH:
+            number = f"{factor:,.0f}" if factor < MAX_SHOWN else "over 10^12"
             raise TokbenchError(
                 f"{what}: one character may become {number} ({MAX_GROWTH} at most); remove steps that make texts longer"
             )
@@ -76,8 +76,8 @@ def _steps(step: Any) -> Iterator[Mapping[str, Any]]:
     if inner is None:
         yield step
         return
-    for one in inner:
-        yield from _steps(one)
+    for inner_step in inner:
+        yield from _steps(inner_step)
 
 
 def _replaced(step: Mapping[str, Any], length: Callable[[str], int]) -> float:

@@ -49,34 +49,34 @@ class HuggingFace:
         return spans
 
     def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
-        for one in dict.fromkeys(ids):
-            if self.tokenizer.id_to_token(one) is None:
-                raise KeyError(one)
+        for token_id in dict.fromkeys(ids):
+            if self.tokenizer.id_to_token(token_id) is None:
+                raise KeyError(token_id)
         return str(self.tokenizer.decode(ids, skip_special_tokens=False)).encode()
 
-    def name(self, one: int) -> bytes:
-        return str(self.tokenizer.id_to_token(one) or "").encode()
+    def name(self, token_id: int) -> bytes:
+        return str(self.tokenizer.id_to_token(token_id) or "").encode()
 
     def id_of(self, name: str) -> int | None:
         number: int | None = self.tokenizer.token_to_id(name)
         return number
 
-    def bytes_of(self, one: int) -> bytes:
-        spelt = self.tokenizer.id_to_token(one)
+    def bytes_of(self, token_id: int) -> bytes:
+        spelt = self.tokenizer.id_to_token(token_id)
         if spelt is None:
-            raise KeyError(one)
+            raise KeyError(token_id)
         if BYTE.fullmatch(spelt) and any(step["type"] == "ByteFallback" for step in self._steps):
             return bytes([int(spelt[3:-1], 16)])
-        if self._added.get(one) is not None:
+        if self._added.get(token_id) is not None:
             return str(spelt).encode()
-        return self._decoded(spelt) if all(map(_known, self._steps)) else self.decode([one], {})
+        return self._decoded(spelt) if all(map(_known, self._steps)) else self.decode([token_id], {})
 
-    def form(self, one: int) -> tuple[bytes, bool] | None:
+    def form(self, token_id: int) -> tuple[bytes, bool] | None:
         """See :meth:`Library.form`. None for models that mark the ends of words, and for decoders of unknown steps."""
-        spelt = self.tokenizer.id_to_token(one)
+        spelt = self.tokenizer.id_to_token(token_id)
         if spelt is None:
             return b"", False
-        if self._added.get(one) is not None:
+        if self._added.get(token_id) is not None:
             return str(spelt).encode(), False
         model = self.tokenizer.model
         prefix = str(getattr(model, "continuing_subword_prefix", None) or "")
@@ -87,7 +87,7 @@ class HuggingFace:
         if [step["type"] for step in self._steps] == ["WordPiece"]:
             return spelt.encode(), inside
         if BYTE.fullmatch(spelt):
-            return self.bytes_of(one), inside
+            return self.bytes_of(token_id), inside
         return (self._decoded(spelt), inside) if all(map(_known, self._steps)) else None
 
     def _decoded(self, spelt: str) -> bytes:
@@ -121,7 +121,7 @@ class HuggingFace:
         """See :meth:`Library.changed`. As in the library, added tokens that are searched first are not normalised."""
         if self.tokenizer.normalizer is None:
             return 0
-        first = AddedTokens.of({one: token for one, token in self._added.items() if not token.normalized})
+        first = AddedTokens.of({token_id: token for token_id, token in self._added.items() if not token.normalized})
         parts = first.split(text, special=not self.tokenizer.encode_special_tokens)
         return sum(self._changed(text[part.start : part.end]) for part in parts if part.id is None)
 

@@ -30,11 +30,11 @@ class Tiktoken:
     def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
         if names.keys().isdisjoint(ids):
             return self.encoding.decode_bytes(ids)
-        return b"".join(names[one] if one in names else self.bytes_of(one) for one in ids)
+        return b"".join(names[token_id] if token_id in names else self.bytes_of(token_id) for token_id in ids)
 
-    def name(self, one: int) -> bytes:
+    def name(self, token_id: int) -> bytes:
         try:
-            return self.encoding.decode_single_token_bytes(one)
+            return self.encoding.decode_single_token_bytes(token_id)
         except KeyError:
             return b""
 
@@ -44,11 +44,11 @@ class Tiktoken:
         except KeyError:
             return None
 
-    def bytes_of(self, one: int) -> bytes:
-        return self.encoding.decode_single_token_bytes(one)
+    def bytes_of(self, token_id: int) -> bytes:
+        return self.encoding.decode_single_token_bytes(token_id)
 
-    def form(self, one: int) -> tuple[bytes, bool]:
-        return self.name(one), False
+    def form(self, token_id: int) -> tuple[bytes, bool]:
+        return self.name(token_id), False
 
     def normalized(self, text: str) -> str:
         return text
@@ -61,8 +61,8 @@ def unmatched(pattern: str, text: str) -> str:
     """Return the characters of a text that are not in a match of a pattern."""
     single = {bytes([value]): value for value in range(256)}
     encoding = tiktoken.Encoding("sets", pat_str=pattern, mergeable_ranks=single, special_tokens={})
-    found = set(encoding.decode_bytes(encoding.encode_ordinary(text)).decode())
-    return "".join(character for character in text if character not in found)
+    matched = set(encoding.decode_bytes(encoding.encode_ordinary(text)).decode())
+    return "".join(character for character in text if character not in matched)
 
 
 def open(content: bytes, pattern: str, shift: int = 0, special: Mapping[str, int] | None = None) -> Tiktoken:

@@ -81,7 +81,7 @@ def _bindings_of(file: Path, content: bytes, name: str) -> set[Binding]:
     except (SyntaxError, ValueError, RecursionError) as error:
         raise TokbenchError(f"{file} is not Python ({first_line(error)}); correct it") from None
     bound = _bindings(tree)
-    own = {one: how for one, how in bound.items() if how != {"import"}}
+    own = {bound_name: how for bound_name, how in bound.items() if how != {"import"}}
     if (top := name.partition(".")[0]) in own:
         return own[top]
     if top in bound:
@@ -128,14 +128,14 @@ def _trusted() -> list[tuple[str, str]]:
         TokbenchError: it has another form.
     """
     text = os.environ.get(TRUSTED, "").strip(os.pathsep)
-    found, place = [], 0
+    places, place = [], 0
     while place < len(text):
         if (match := ENTRY.match(text, place)) is None:
             wrong = shortened(text[place:], 80)
             raise TokbenchError(f"{TRUSTED}: '{wrong}' is not an absolute FILE.py:NAME; write one, as in /here/my.py:f")
-        found.append((match["file"], match["name"]))
+        places.append((match["file"], match["name"]))
         place = match.end()
-    return found
+    return places
 
 
 def recorded(file: Path, name: str, content: bytes) -> bytes:
@@ -197,7 +197,7 @@ def _defined(module: ModuleType, name: str, how: set[Binding]) -> Any:
         if place and kind.__module__ != module.__name__:
             raise TokbenchError(f"'{parts[place - 1]}' is neither a class of this file nor an object of one; name one")
         if not hasattr(value, part):
-            raise TokbenchError(unknown(part, "name", [one for one in dir(value) if one[0] != "_"]))
+            raise TokbenchError(unknown(part, "name", [attribute for attribute in dir(value) if attribute[0] != "_"]))
         value = getattr(value, part)
         foreign = isinstance(value, FUNCTIONS) and getattr(value, "__module__", None) != module.__name__
         if isinstance(value, ModuleType) or (foreign and (place or how != {"definition"})):
@@ -259,6 +259,6 @@ def open(content: bytes, ids: int | None = None) -> PythonTokenizer:
         if file.is_file() and _digest(source := read_regular(file)) == record["sha256"]:
             return read_source(file, name, source, ids)
     if same := [file for file in listed if file.name == named]:
-        found = "has changed since the tokenizer was imported" if same[0].is_file() else "is not on this machine"
-        raise TokbenchError(f"{same[0]} {found}; import the tokenizer again")
+        state = "has changed since the tokenizer was imported" if same[0].is_file() else "is not on this machine"
+        raise TokbenchError(f"{same[0]} {state}; import the tokenizer again")
     raise TokbenchError(f"runs {name} of {named}; if you trust that file, set {TRUSTED}=FOLDER/{named}:{name}")

@@ -106,7 +106,11 @@ class PythonTokenizer:
         """
         if not set(map(type, values)) <= {int}:
             values = [_integer(value) for value in values]
-        wrong = next((one for one in (min(values), max(values)) if not 0 <= one < self.ids), None) if values else None
+        wrong = (
+            next((number for number in (min(values), max(values)) if not 0 <= number < self.ids), None)
+            if values
+            else None
+        )
         if wrong is not None:
             hint = "; define vocab_size, since import saw no larger id" * (self._ids_of_import and wrong > 0)
             raise TokbenchError(f"encode returned the id {wrong}; ids are 0 to {self.ids - 1}{hint}")
@@ -133,23 +137,23 @@ class PythonTokenizer:
         """
         if not self._numbers_pieces or (ids and not self.names):
             raise TokbenchError(self.no_decode)
-        if missing := [one for one in ids if one >= len(self.names)]:
+        if missing := [token_id for token_id in ids if token_id >= len(self.names)]:
             raise KeyError(missing[0])
-        return b"".join(self.names[one] for one in ids)
+        return b"".join(self.names[token_id] for token_id in ids)
 
-    def name(self, one: int) -> bytes:
+    def name(self, token_id: int) -> bytes:
         try:
-            return self.bytes_of(one)
+            return self.bytes_of(token_id)
         except (KeyError, TokbenchError):
-            return b"<%d>" % one
+            return b"<%d>" % token_id
 
     def id_of(self, name: str) -> int | None:
         return self._numbers.get(as_bytes(name))
 
-    def bytes_of(self, one: int) -> bytes:
-        return self.decode([one], {})
+    def bytes_of(self, token_id: int) -> bytes:
+        return self.decode([token_id], {})
 
-    def form(self, one: int) -> None:
+    def form(self, token_id: int) -> None:
         return None
 
     def normalized(self, text: str) -> str:

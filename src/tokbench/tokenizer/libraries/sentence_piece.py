@@ -26,7 +26,7 @@ class SentencePiece:
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = self.processor.encode(text, out_type=int)
-        return [one if one < self.size else self.processor.unk_id() for one in ids]
+        return [token_id if token_id < self.size else self.processor.unk_id() for token_id in ids]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the library's spans; a character in several pieces belongs to the last, the others are empty."""
@@ -35,44 +35,44 @@ class SentencePiece:
 
     def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
         """See :meth:`Library.decode`. A model with a denormaliser decodes the ids between names one run at a time."""
-        known = [one for one in ids if one < self.size]
-        for one in ids:
-            if one >= self.size and one not in names:
-                raise KeyError(one)
+        known = [token_id for token_id in ids if token_id < self.size]
+        for token_id in ids:
+            if token_id >= self.size and token_id not in names:
+                raise KeyError(token_id)
         if not known:
-            return b"".join(names[one] for one in ids)
+            return b"".join(names[token_id] for token_id in ids)
         if names.keys().isdisjoint(ids):
             return str(self.processor.decode(ids)).encode()
         whole = self.processor.decode(known, out_type="immutable_proto")
         surfaces = [piece.surface for piece in whole.pieces]
         if "".join(surfaces) == whole.text:
             written = iter(surfaces)
-            spelt = [(next(written) if one < self.size else "").encode() for one in ids]
-            return b"".join(names.get(one, surface) for one, surface in zip(ids, spelt, strict=True))
+            spelt = [(next(written) if token_id < self.size else "").encode() for token_id in ids]
+            return b"".join(names.get(token_id, surface) for token_id, surface in zip(ids, spelt, strict=True))
         runs = [(named, list(run)) for named, run in groupby(ids, names.__contains__)]
         return b"".join(b"".join(map(names.__getitem__, run)) if named else self.decode(run, {}) for named, run in runs)
 
-    def name(self, one: int) -> bytes:
-        return str(self.processor.id_to_piece(one)).encode() if one < self.size else b""
+    def name(self, token_id: int) -> bytes:
+        return str(self.processor.id_to_piece(token_id)).encode() if token_id < self.size else b""
 
     def id_of(self, name: str) -> int | None:
         number = int(self.processor.piece_to_id(name))
         return number if self.name(number) == name.encode() else None
 
-    def bytes_of(self, one: int) -> bytes:
-        if one >= self.size:
-            raise KeyError(one)
-        piece = str(self.processor.id_to_piece(one))
-        if self.processor.is_byte(one):  # Its name is <0x41>.
+    def bytes_of(self, token_id: int) -> bytes:
+        if token_id >= self.size:
+            raise KeyError(token_id)
+        piece = str(self.processor.id_to_piece(token_id))
+        if self.processor.is_byte(token_id):  # Its name is <0x41>.
             return bytes([int(piece[1:-1], 16)])
         return piece.replace(BLANK, " ").encode()
 
-    def form(self, one: int) -> tuple[bytes, bool]:
-        return (self.bytes_of(one) if one < self.size else b""), False
+    def form(self, token_id: int) -> tuple[bytes, bool]:
+        return (self.bytes_of(token_id) if token_id < self.size else b""), False
 
     def normalized(self, text: str) -> str:
-        found = str(self.processor.normalize(text)).replace(BLANK, " ")
-        return found if text.startswith(" ") else found.removeprefix(" ")
+        changed = str(self.processor.normalize(text)).replace(BLANK, " ")
+        return changed if text.startswith(" ") else changed.removeprefix(" ")
 
     def changed(self, text: str) -> int:
         normalised, starts = self.processor.normalize(text, with_offsets=True)
