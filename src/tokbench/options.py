@@ -336,7 +336,7 @@ def _follow(location: tuple[int | str, ...], model: type[BaseModel]) -> tuple[li
             continue
         parent = here
         path.append(str(step))
-        here = _inside(here, step)
+        here = _inner_type(here, step)
     return path, parent, here
 
 
@@ -376,7 +376,7 @@ def _tagged(step: str, annotation: Any) -> Any:
     return next(model for model in _models(annotation) if step in _tags(model))
 
 
-def _inside(annotation: Any, step: int | str) -> Any:
+def _inner_type(annotation: Any, step: int | str) -> Any:
     for member in _members(annotation):
         if isinstance(member, type) and issubclass(member, BaseModel):
             if step in member.model_fields:

@@ -11,7 +11,7 @@ from tokenizers.pre_tokenizers import Split
 
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import few, level, library_ids, ranks, read, why  # noqa: F401
-from tokbench.adapters.export_hugging_face import EDITIONS, differing, why_not
+from tokbench.adapters.export_hugging_face import EDITIONS, differing, split_obstacle
 from tokbench.adapters.forms.parsed import NativeTokenizer
 from tokbench.adapters.forms.patterns import native_setting
 from tokbench.adapters.probes import probes
@@ -292,7 +292,7 @@ def test_a_table_of_normalisations_that_is_none(level: dict[str, Any], tmp_path:
 
 @pytest.mark.parametrize("pattern", [r"^x+|\S|\s", r"x+$|\S|\s", r"x{1,2}+|\S|\s"])
 def test_schemes_that_the_engine_reads_otherwise_are_not_exported(pattern: str) -> None:
-    told = why_not(pretokenization_of({"method": "regex", "pattern": pattern}), None)
+    told = split_obstacle(pretokenization_of({"method": "regex", "pattern": pattern}), None)
     assert told is not None
     assert told.startswith("Hugging Face's engine cuts '")
 

@@ -18,7 +18,7 @@ from tests.support.workflow.checkout import Checkout
 from tokbench.archives.lists import read_list
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read, read_all
-from tokbench.config.targets import all_along, all_tested_translations, all_tokenizers, all_trained
+from tokbench.config.targets import all_checkpoints, all_tested_translations, all_tokenizers, all_trained
 from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.evaluation.suites import local_tasks
@@ -310,7 +310,7 @@ def test_models_of_tokenization_is_more_than_compression(text: Path) -> None:
     assert lengths == {(100_000, 1024, 2048)}
     assert [len(suite.tasks) for suite in experiment.suites.values()] == [10]
     assert {run.corpus for run in experiment.runs} == {"pile"}
-    figure = {(one.model, one.share) for one in all_along(experiment) if one[1:3] == ("pathpiece_bpe", 40960)}
+    figure = {(one.model, one.share) for one in all_checkpoints(experiment) if one[1:3] == ("pathpiece_bpe", 40960)}
     assert figure == set(product(experiment.models, ("0.2", "0.4", "0.6", "0.8")))
     assert {tuple(checkpoint_batches(model, 100_000).values()) for model in experiment.models.values()} == {
         (20_000, 40_000, 60_000, 80_000)
@@ -390,8 +390,8 @@ def test_models_of_greedtok(text: Path) -> None:
     assert experiment.corpora["dclm"].source.max_documents == 600_000_000
     assert experiment.corpora["dclm_fifth"].splits["tokenizer"] == 0.2
     assert [len(suite.tasks) for suite in experiment.suites.values()] == [11]
-    shares = {one.share for one in all_along(experiment)}
-    assert {(one.model, one.variant) for one in all_along(experiment)} == {one[:2] for one in trained}
+    shares = {one.share for one in all_checkpoints(experiment)}
+    assert {(one.model, one.variant) for one in all_checkpoints(experiment)} == {one[:2] for one in trained}
     assert shares == {"0.2", "0.4", "0.6", "0.8"}
     assert list(checkpoint_batches(experiment.models["greedtok_1b"], 150_000).values()) == [
         30_000,

@@ -124,7 +124,7 @@ def built() -> dict[str, Tokenizer]:
 def test_ours_pass(name: str, built: dict[str, Tokenizer]) -> None:
     """No check fails, and the listed checks of TokEval pass."""
     done = checked(TokenizerUnderTest(built[name], documents=TEXTS))
-    assert fit(done), [(one.check.name, one.found.told) for one in done if one.result == "failure"]
+    assert fit(done), [(one.check.name, one.finding.sentence) for one in done if one.result == "failure"]
     passed = {one.check.also for one in done if one.result == "passed"}
     assert passed >= {"C1", "C3", "C8", "C10", "C11", "C12", "C14", "C17"}
     json.dumps(as_json({}, done))
@@ -169,7 +169,7 @@ def test_failed_checks_show_the_shortest_input(name: str, tokenizer: Any, shown:
     assert found(Plain(), name).result == "passed"
     outcome = found(tokenizer, name)
     assert outcome.result == "failure"
-    assert outcome.found.examples[0].data == shown
+    assert outcome.finding.examples[0].data == shown
 
 
 @given(st.binary(max_size=40), st.binary(min_size=1, max_size=2))
@@ -191,7 +191,7 @@ def test_threads_get_a_long_text_where_they_can_share_it_out() -> None:
     """Libraries need many seconds for megabytes, and a text that cannot be split has a single thread."""
     plain: dict[str, Any] = {"encode": lambda self, text, threads=1: np.array([*text])}
     cut, whole = broken(**plain), broken(**plain, last_cut=lambda self, text: 0)
-    sizes = [found(one, "threads").found.numbers["bytes"] for one in (cut, whole)]
+    sizes = [found(one, "threads").finding.numbers["bytes"] for one in (cut, whole)]
     assert sizes[0] > 3 << 20 > 10 * sizes[1]
 
 
@@ -211,8 +211,8 @@ def test_a_lossy_tokenizer_fails_the_round_trip_and_says_why() -> None:
     lossy = Lossy()
     outcome = found(lossy, "probes")
     assert outcome.result == "failure"
-    assert set(outcome.found.numbers["causes"]) >= {"case", "unknown token"}
-    by = {example.data: example.gave for example in outcome.found.examples}
+    assert set(outcome.finding.numbers["causes"]) >= {"case", "unknown token"}
+    by = {example.data: example.gave for example in outcome.finding.examples}
     assert b"a" in by.values() or any(len(data) <= 4 for data in by)
     assert found(lossy, "normaliser").result == "passed"
     assert found(lossy, "unknown_tokens").result == "warning"
@@ -228,7 +228,7 @@ def test_a_tokenizer_that_rejects_is_unfit_and_nothing_raises() -> None:
     rejecting = broken(encode=reject)
     done = {one.check.name: one for one in checked(TokenizerUnderTest(rejecting))}
     assert done["invalid_utf8"].result == "failure"
-    assert "UnicodeDecodeError" in done["invalid_utf8"].found.examples[0].what
+    assert "UnicodeDecodeError" in done["invalid_utf8"].finding.examples[0].what
     assert done["unicode"].result == "passed"
 
 
@@ -243,7 +243,7 @@ def test_white_space_that_is_kept_is_counted_over_all_texts() -> None:
     characters = "".join(probes.PROBES["white space"])
     white = [one for one in characters if one in " \t\n\r" or unicodedata.category(one) == "Zs"]
     outcome = found(drops(b" "), "white_space_kept")
-    assert outcome.found.numbers == {"kept": len(white) - white.count(" "), "white": len(white)}
+    assert outcome.finding.numbers == {"kept": len(white) - white.count(" "), "white": len(white)}
 
 
 def test_other_ids_the_second_time_are_shown() -> None:
@@ -251,7 +251,7 @@ def test_other_ids_the_second_time_are_shown() -> None:
     shortening = broken(decode=lambda self, ids: bytes(ids if len(ids) < 12 else ids[:-1]))
     outcome = found(shortening, "idempotence")
     assert outcome.result == "failure"
-    (example,) = outcome.found.examples
+    (example,) = outcome.finding.examples
     assert len(example.data) == 12
     assert example.what == f"ids {list(example.data[:8])}, then {list(example.data[:8])}"
 
@@ -266,13 +266,13 @@ def test_digit_checks_report_segmentation_patterns(built: dict[str, Tokenizer]) 
     by_digit = Tokenizer(built["unigram"].vocabulary, "digit", "greedy")
     outcome = found(by_digit, "digits")
     assert outcome.result == "passed"
-    assert outcome.found.told == "one pattern per length"
-    assert found(by_digit, "numbers").found.numbers["patterns"]["4"] == {"1+1+1+1": 9000}
+    assert outcome.finding.sentence == "one pattern per length"
+    assert found(by_digit, "numbers").finding.numbers["patterns"]["4"] == {"1+1+1+1": 9000}
 
 
 def test_texts_that_come_back_are_counted() -> None:
     done = [round_trip(TokenizerUnderTest(Plain()), texts) for texts in ([b"a"], [b"a", b"b"])]
-    assert [one.told for one in done] == ["the text is restored", "all 2 texts are restored"]
+    assert [one.sentence for one in done] == ["the text is restored", "all 2 texts are restored"]
     assert [one.numbers for one in done] == [{"texts": 1, "lost": 0}, {"texts": 2, "lost": 0}]
 
 
@@ -281,8 +281,8 @@ def test_numbers_that_are_cut_in_two_ways_are_of_one_length() -> None:
     tokenizer = Tokenizer(Vocabulary((*BYTES, *(b"%d" % number for number in range(10, 60)))), "none", "greedy")
     outcome = found(tokenizer, "digits")
     assert outcome.result == "warning"
-    assert "at 2 digits" in outcome.found.told
-    assert [example.data for example in outcome.found.examples] == [b"10", b"60"]
+    assert "at 2 digits" in outcome.finding.sentence
+    assert [example.data for example in outcome.finding.examples] == [b"10", b"60"]
 
 
 def test_probes_have_every_byte_and_control() -> None:
@@ -294,11 +294,11 @@ def test_probes_have_every_byte_and_control() -> None:
 def test_never_used_and_broken_characters(built: dict[str, Tokenizer]) -> None:
     outcome = found(built["bpe"], "never_used", documents=[b"aaaa"])
     assert outcome.result == "told"
-    assert outcome.found.numbers["tokens"] == len(built["bpe"]) - len(set(built["bpe"].encode(b"aaaa").tolist()))
+    assert outcome.finding.numbers["tokens"] == len(built["bpe"]) - len(set(built["bpe"].encode(b"aaaa").tolist()))
     greedy = Tokenizer(Vocabulary((*BYTES, b"\xc3\xa9\xc3")), "none", "greedy")
     outcome = found(greedy, "broken_characters")
-    assert (outcome.result, outcome.found.numbers["longer"]) == ("told", 1)
-    assert outcome.found.numbers["tokens"] == 129
+    assert (outcome.result, outcome.finding.numbers["longer"]) == ("told", 1)
+    assert outcome.finding.numbers["tokens"] == 129
 
 
 @pytest.mark.parametrize(
@@ -326,8 +326,8 @@ def test_ids_with_holes_and_twice() -> None:
 
 def test_an_adapter_is_asked_for_nothing_that_it_has_not() -> None:
     done = {one.check.name: one for one in checked(TokenizerUnderTest(Adapted()))}
-    assert fit(list(done.values())), [one.found.told for one in done.values() if one.result == "failure"]
-    assert done["sizes"].found.told == "256 ids, 256 tokens"
+    assert fit(list(done.values())), [one.finding.sentence for one in done.values() if one.result == "failure"]
+    assert done["sizes"].finding.sentence == "256 ids, 256 tokens"
     assert done["special_ids"].result == "passed"
     assert done["unknown_tokens"].result == "passed"
     assert done["normaliser"].result == "passed"
@@ -381,7 +381,7 @@ def test_check_in_python_is_that_of_the_command_line(tmp_path: Path, tokbench: T
     assert re.fullmatch(r"Checks\('bpe', \d+ checks, valid\)", repr(checks))
     assert str(checks).startswith("Tokenizer('bpe', gpt2, 300 tokens, merge)\nvalid: ")
     assert checks._repr_html_().startswith("<pre>Tokenizer(&#x27;bpe")
-    assert {one.check.name: one for one in checks.results}["documents"].found.told == "all 2 texts are restored"
+    assert {one.check.name: one for one in checks.results}["documents"].finding.sentence == "all 2 texts are restored"
 
 
 def test_check_and_show_of_wrapped_functions() -> None:

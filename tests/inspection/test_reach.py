@@ -117,8 +117,8 @@ def test_tokens_proved_unreachable_occur_in_no_text(setting: Any, token: str, da
     bounds = set(scheme.boundaries(before + own + after).tolist())
     start, end = len(before), len(before) + len(own)
     inside = not bounds & set(range(start + 1, end))
-    assert pieces.within(own) or not inside
-    assert pieces.as_pretoken(own) or not (inside and {start, end} <= bounds)
+    assert pieces.fits_pretoken(own) or not inside
+    assert pieces.is_pretoken(own) or not (inside and {start, end} <= bounds)
 
 
 def test_automata_find_tokens_that_a_pattern_always_splits() -> None:
@@ -126,11 +126,11 @@ def test_automata_find_tokens_that_a_pattern_always_splits() -> None:
         PretokenAutomaton(automaton_of_sequence(schemes[name].cut(Options()).splits))
         for name in ("cl100k", "superbpe_2")
     )
-    assert [cl100k.within(token) for token in (b"1234", b"a1", b" 12", b"a b", b"123", b" ab", b"!a")] == [
+    assert [cl100k.fits_pretoken(token) for token in (b"1234", b"a1", b" 12", b"a b", b"123", b" ab", b"!a")] == [
         False
     ] * 4 + [True] * 3
-    assert [cl100k.as_pretoken(token) for token in (b"\n a", b"'ll", b"ll", b"\xa9a")] == [False, True, True, True]
-    assert [superbpe.within(token) for token in (b"a1", b"a b", b"a..")] == [False, True, True]
+    assert [cl100k.is_pretoken(token) for token in (b"\n a", b"'ll", b"ll", b"\xa9a")] == [False, True, True, True]
+    assert [superbpe.fits_pretoken(token) for token in (b"a1", b"a b", b"a..")] == [False, True, True]
 
 
 CHARACTERS = st.sampled_from(["a", "s", "l", "é", " ", "\n", "\u3000", "1", "½", "!", "'", "\ufffd", "漢", "\u0301"])

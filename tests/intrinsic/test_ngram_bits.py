@@ -25,7 +25,7 @@ from tokbench.reference import ngram as twin
 from tokbench.statistics.comparisons.ngram_bits import KEY, rank_ngram_bits
 from tokbench.statistics.undersized import lossless_documents
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
-from tokbench.tokenizer.encoder import before
+from tokbench.tokenizer.encoder import leading_text
 
 TRAINING = [(1, "en", b"ababa"), (2, "en", b"abb"), (3, "uk", "бба".encode()), (4, "en", b"")]
 TEST = [(5, "en", b"aba"), (6, "uk", "а".encode()), (7, "en", b"")]
@@ -69,13 +69,13 @@ def test_budgets_that_cannot_be(sizes: list[tuple[str, int]], asked: list[int] |
 def test_texts_are_cut_between_characters(text: str, size: int) -> None:
     whole = text.encode("utf-8", "replace")
     if size < len(whole):
-        assert text.startswith(before(whole, size).decode())
-        assert size - 3 <= len(before(whole, size)) <= size
-    assert before(whole, len(whole)) == before(whole, len(whole) + 1) == whole
+        assert text.startswith(leading_text(whole, size).decode())
+        assert size - 3 <= len(leading_text(whole, size)) <= size
+    assert leading_text(whole, len(whole)) == leading_text(whole, len(whole) + 1) == whole
 
 
 def test_bytes_that_are_no_characters_are_cut_all_the_same() -> None:
-    assert before(b"\x80" * 9, 5) == b"\x80" * 5
+    assert leading_text(b"\x80" * 9, 5) == b"\x80" * 5
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

@@ -27,7 +27,7 @@ from tests.support.rules import RULES
 from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file, atomic_folder
-from tokbench.io.locks import exclusive, hold
+from tokbench.io.locks import exclusive, lock_folder
 
 NUMBERS = np.random.default_rng(0).integers(0, 1 << 60, 50_000)
 
@@ -214,21 +214,21 @@ def test_folder_is_locked_until_its_process_ends(tmp_path: Path) -> None:
     told, tell = os.pipe()
     child = os.fork()
     if not child:
-        hold(tmp_path)
+        lock_folder(tmp_path)
         os.write(tell, b".")
         signal.pause()
     os.read(told, 1)
     with pytest.raises(TokbenchError, match=rf"^{tmp_path}: process {child} on \S+, started in .*, is at work in"):
-        hold(tmp_path)
+        lock_folder(tmp_path)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    hold(tmp_path)
+    lock_folder(tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_to_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TokbenchError, match=r"^results: .*/file/demo: Not a directory; name a folder"):
-        hold(tmp_path / "file" / "demo")
+        lock_folder(tmp_path / "file" / "demo")
 
 
 def test_two_checkouts_and_one_folder_of_results(tmp_path: Path) -> None:

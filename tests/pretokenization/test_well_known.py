@@ -21,7 +21,7 @@ from tests.conftest import ODD, TOPICS, Tokbench
 from tests.support.external_tokenizers import DATA, skip_without
 from tests.support.imports import each_after
 from tests.support.texts import GROUPED, PIECES, PRETOKENIZATIONS_TEXTS, REAL_TEXTS, by
-from tokbench.adapters.export_hugging_face import cut_otherwise, export, splits_of, why_not
+from tokbench.adapters.export_hugging_face import export, split_obstacle, splits_of, unequal_split
 from tokbench.adapters.forms.patterns import PUBLISHED, setting_of
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.errors import TokbenchError
@@ -181,7 +181,7 @@ def test_boundaries_equal_those_of_the_tokenizers_library(name: str) -> None:
             assert [piece for piece, _ in theirs.pre_tokenize_str(text)] == pieces(name, text)
 
     check()
-    assert cut_otherwise(scheme, splits, None) is None
+    assert unequal_split(scheme, splits, None) is None
 
 
 def test_patterns_of_the_makers_files() -> None:
@@ -272,7 +272,7 @@ def test_export_names_the_reason_if_the_tokenizers_library_differs(
 ) -> None:
     pytest.importorskip("tokenizers")
     counts = count_pretokens(TOPICS, setting)
-    told = why_not(pretokenization_of(setting), counts)
+    told = split_obstacle(pretokenization_of(setting), counts)
     assert told is None if reason is None else str(told).startswith(reason)
     said = export(Tokenizer(build(counts, 400, BpeOptions()), setting, "merge"), counts, tmp_path)
     assert (tmp_path / "tokenizer.json").exists() == (reason is None)

@@ -28,7 +28,7 @@ from tests.support.external_tokenizers import few, read  # noqa: F401
 from tests.support.fake_results import prose, tiny_mpt
 from tests.support.small_report import altered, bits_by_seed, whole
 from tokbench.config.load import read as load_read
-from tokbench.config.targets import CheckpointTarget, all_along
+from tokbench.config.targets import CheckpointTarget, all_checkpoints
 from tokbench.corpus.documents import Document
 from tokbench.corpus.parallel_prepare import prepare_parallel
 from tokbench.corpus.shards import open_shards
@@ -270,8 +270,8 @@ def test_shares_are_ascending_and_part_of_a_recipe_where_there_are_any() -> None
 def test_checkpoints_are_targets_of_their_own() -> None:
     changed = {"models": {"tiny": {"preset": "tiny", "evaluate_at": [0.25, 0.5]}}}
     plain, kept = load_read(ROOT / "config.yaml", {}), load_read(ROOT / "config.yaml", changed)
-    assert all_along(plain) == []
-    found = all_along(kept)
+    assert all_checkpoints(plain) == []
+    found = all_checkpoints(kept)
     assert len(found) == 2 * len({one[:3] + one[4:] for one in found})
     assert found[1] == CheckpointTarget(*found[0][:3], "0.5", found[0].suite)
     files = {"corpus": "c", "model": "models/tiny/bpe/400", "tokenizer": "t", "hub_cache": []}

@@ -24,7 +24,7 @@ from tests.conftest import Tokbench
 from tests.support.rules import EXPERIMENT, PATIENCE, job, plan_of, put
 from tests.support.workflow.checkout import STAND_IN, Checkout
 from tokbench.errors import TokbenchError
-from tokbench.io.locks import held_meanwhile, is_held
+from tokbench.io.locks import folder_lock, is_locked
 from tokbench.workflow.job_states import STATES, Job, Life, life_of, read_plan, states, write_plan
 from tokbench.workflow.status import Overview, overview
 
@@ -149,7 +149,7 @@ def killed(checkout: Checkout, tokbench: Tokbench) -> None:
     assert said[2].startswith(f"{results}: 9 of 22 jobs done, 2 failed, ")
     assert said[3] == f"Continue with: cd {checkout.folder} && snakemake --cores 2"
     assert [file.name for file in other.parent.iterdir()] == ["7.output.lock"]
-    assert is_held(results) is False
+    assert is_locked(results) is False
     other.unlink()
 
 
@@ -280,7 +280,7 @@ def test_whether_a_run_is_at_work(tmp_path: Path) -> None:
     plan, elsewhere = plan_of(tmp_path, job("a")), plan_of(tmp_path, job("a"), host="elsewhere")
     assert life_of(plan) == "ended"
     assert life_of(elsewhere) == "unknown"
-    with held_meanwhile(plan.folder):
+    with folder_lock(plan.folder):
         assert life_of(plan) == "running"
         assert life_of(elsewhere) == "running"
     assert life_of(plan) == "ended"
@@ -290,13 +290,13 @@ def test_the_lock_is_had_although_others_look(tmp_path: Path, monkeypatch: pytes
     """Who asks whether a run is at work keeps none from beginning."""
     import fcntl
 
-    with held_meanwhile(tmp_path):
+    with folder_lock(tmp_path):
         pass
     looking = os.open(tmp_path / ".lock", os.O_RDONLY)
     fcntl.flock(looking, fcntl.LOCK_SH)
     monkeypatch.setattr("tokbench.io.locks.time.sleep", lambda _: os.close(looking))
-    with held_meanwhile(tmp_path):
-        assert is_held(tmp_path) is True
+    with folder_lock(tmp_path):
+        assert is_locked(tmp_path) is True
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from tests.support.rules import BENCHMARK, EXPERIMENT, PATIENCE, job, plan_of, put
 from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
-from tokbench.io.locks import held_meanwhile
+from tokbench.io.locks import folder_lock
 from tokbench.workflow.cancel import cancel
 from tokbench.workflow.job_states import Times, last_message, read_plan, times
 from tokbench.workflow.status import as_json, overview
@@ -194,7 +194,7 @@ def test_a_run_of_another_machine(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, job("a"), host="login1")
     with pytest.raises(TokbenchError, match="on login1 has no lock that is visible here, but may be running"):
         list(cancel(plan))
-    with held_meanwhile(plan.folder), pytest.raises(TokbenchError, match="on login1 is running"):
+    with folder_lock(plan.folder), pytest.raises(TokbenchError, match="on login1 is running"):
         list(cancel(plan))
     assert lock.exists()
     assert list(cancel(plan, force=True))[1] == f"Unlocked {tmp_path}."
@@ -202,7 +202,7 @@ def test_a_run_of_another_machine(tmp_path: Path) -> None:
 
 def test_force_ends_no_run_of_this_machine(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, job("a"))
-    with held_meanwhile(plan.folder), pytest.raises(TokbenchError, match=f"on {socket.gethostname()} is running"):
+    with folder_lock(plan.folder), pytest.raises(TokbenchError, match=f"on {socket.gethostname()} is running"):
         list(cancel(plan, force=True))
 
 

@@ -99,12 +99,12 @@ def splits_of(scheme: Pretokenization) -> "list[Split] | str":
         return f"Hugging Face's engine does not take the pattern of '{scheme.label}' ({error})"
 
 
-def cut_otherwise(scheme: Pretokenization, splits: "list[Split]", counts: PretokenCounts | None) -> str | None:
+def unequal_split(scheme: Pretokenization, splits: "list[Split]", counts: PretokenCounts | None) -> str | None:
     """Return a text that ``splits`` divide differently from the scheme, None if none is found."""
     from tokenizers.pre_tokenizers import Sequence
 
     theirs = Sequence(splits)
-    for text in (*PROBES, *lines(), *_running(counts)):
+    for text in (*PROBES, *lines(), *_running_texts(counts)):
         written = text.encode()
         pieces = [written[start:end] for start, end in pairwise(scheme.boundaries(written).tolist())]
         if pieces != [piece.encode() for piece, _ in theirs.pre_tokenize_str(text)]:
@@ -112,16 +112,16 @@ def cut_otherwise(scheme: Pretokenization, splits: "list[Split]", counts: Pretok
     return None
 
 
-def why_not(scheme: Pretokenization, counts: PretokenCounts | None) -> str | None:
+def split_obstacle(scheme: Pretokenization, counts: PretokenCounts | None) -> str | None:
     """Return the reason why the library cannot split as the scheme does, None if it can."""
     splits = splits_of(scheme)
     if isinstance(splits, str):
         return splits
-    text = cut_otherwise(scheme, splits, counts)
+    text = unequal_split(scheme, splits, counts)
     return None if text is None else f"Hugging Face's engine cuts '{shortened(text)}' otherwise than '{scheme.label}'"
 
 
-def _running(counts: PretokenCounts | None) -> Iterator[str]:
+def _running_texts(counts: PretokenCounts | None) -> Iterator[str]:
     """Yield text made of frequent pre-tokens, without bytes that are not UTF-8."""
     pretokens = iter(()) if counts is None else (token for token, _ in islice(counts.items(), MOST))
     while together := list(islice(pretokens, TOGETHER)):
@@ -240,7 +240,7 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, mo
     Returns:
         One sentence for the tokenizer's record.
     """
-    if reason := why_not(tokenizer.scheme, counts):
+    if reason := split_obstacle(tokenizer.scheme, counts):
         return f"{REJECTED}{reason}"
     if tokenizer.segments_documents:
         return f"{REJECTED}{joins_pretokens(tokenizer)}"

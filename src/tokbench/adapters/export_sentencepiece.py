@@ -60,8 +60,8 @@ def to_sentencepiece(tokenizer: Tokenizer, characters: Collection[str] | None = 
     model = model_class("--to sentencepiece")()
     vocabulary, special = tokenizer.vocabulary, special_ids(tokenizer)
     taken = set(spellings(tokenizer))
-    control = {number: _free(name, taken) for name, number in special.items()}
-    unknown = _free(UNKNOWN_PIECE, taken)
+    control = {number: _unused_name(name, taken) for name, number in special.items()}
+    unknown = _unused_name(UNKNOWN_PIECE, taken)
     known = {number: (name, 0.0, CONTROL) for number, name in control.items()}
     for token, number, piece in zip(vocabulary.tokens, ids_of(vocabulary), _pieces(vocabulary, kind), strict=True):
         known[number] = (spell(token), *piece)
@@ -84,7 +84,7 @@ def to_sentencepiece(tokenizer: Tokenizer, characters: Collection[str] | None = 
     return serialised
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _unused_name(name: str, taken: set[str]) -> str:
     """Return a name that is not in ``taken``, and add it."""
     numbered = (f"{name.removesuffix('>')} {number}>" for number in count(1))
     unused = next(candidate for candidate in chain([name], numbered) if candidate not in taken)

@@ -51,7 +51,7 @@ class Loss:
     first: str
 
     @property
-    def none(self) -> bool:
+    def lossless(self) -> bool:
         """Whether decoding restores all documents."""
         return not self.documents_changed
 
@@ -60,7 +60,7 @@ class Loss:
         return asdict(self)
 
     def __str__(self) -> str:
-        if self.none:
+        if self.lossless:
             return f"nothing lost of {self.documents:,} documents"
         parts = [
             f"{self.documents_changed:,} of {self.documents:,} documents are not restored",

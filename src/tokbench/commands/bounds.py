@@ -138,15 +138,15 @@ class Command(click.Command):
 
 def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
     """Return arguments with a flag repeated before each of its values, up to the next option."""
-    found: list[str] = []
+    words: list[str] = []
     flag = None
     for argument in arguments:
         if argument.startswith("-") and argument != "-":
             flag = argument if argument in flags else None
-        elif flag and found[-1] != flag:
-            found.append(flag)
-        found.append(argument)
-    return found
+        elif flag and words[-1] != flag:
+            words.append(flag)
+        words.append(argument)
+    return words
 
 
 @command("ngram_bits", "measure bits per byte of token n-gram models", group="stages", place=190, cls=Command)

@@ -10,8 +10,8 @@ def names_in(*places: str) -> Callable[[click.Context, click.Parameter, str], li
     """Return the shell completion of names in registries or mappings, ``module:attribute``, imported when called."""
 
     def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-        found = [getattr(import_module(module), name) for module, name in (place.split(":") for place in places)]
-        return sorted({name for names in found for name in names if name.startswith(typed)})
+        registries = [getattr(import_module(module), name) for module, name in (place.split(":") for place in places)]
+        return sorted({name for names in registries for name in names if name.startswith(typed)})
 
     return complete
 

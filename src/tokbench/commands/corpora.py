@@ -131,8 +131,8 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
         check_same_files(files, corpus.files(), "--recipe")
     with atomic_folder(output, "parallel corpus") as folder:
         counts = prepare_parallel(corpus, seed, folder, allowance(megabytes, LEAST).room)
-    for split, found in counts.items():
-        click.echo(f"{split}: " + ", ".join(f"{number:,} {what}" for what, number in found.items()), err=True)
+    for split, numbers in counts.items():
+        click.echo(f"{split}: " + ", ".join(f"{number:,} {what}" for what, number in numbers.items()), err=True)
 
 
 @command("read_sizes", "read the document sizes of a part", group="stages", place=70)
@@ -281,11 +281,11 @@ def find_leakage_command(output: str, megabytes: int | None, evaluation: str, ot
     exit_status.describe_task(f"find text of {evaluation} in other splits")
     check_memory(megabytes)
     shards = {(path.parts[-2], path.parts[-1]): sorted(path.glob("*.parquet")) for path in map(Path, others)}
-    found = find_leakage(Path(evaluation).parts[-2], sorted(Path(evaluation).glob("*.parquet")), shards)
-    write_result(output, dict(found))
-    for other in found["others"]:
+    leakage = find_leakage(Path(evaluation).parts[-2], sorted(Path(evaluation).glob("*.parquet")), shards)
+    write_result(output, dict(leakage))
+    for other in leakage["others"]:
         click.echo(
-            f"{other['corpus']}/{other['split']}: {other['documents']:,} of {found['documents']:,} documents and "
-            f"{other['bytes']:,} of {found['bytes']:,} bytes are in shared runs of {found['length']} bytes",
+            f"{other['corpus']}/{other['split']}: {other['documents']:,} of {leakage['documents']:,} documents and "
+            f"{other['bytes']:,} of {leakage['bytes']:,} bytes are in shared runs of {leakage['length']} bytes",
             err=True,
         )

@@ -92,8 +92,8 @@ def declarations() -> dict[str, Declaration]:
             module, ending = os.path.splitext(file.name)
             if ending == ".py":
                 with open(file, encoding="utf-8") as source:
-                    found = DECLARATION.finditer(source.read())
-                for name, description, group, place, example in (match.groups("") for match in found):
+                    matches = DECLARATION.finditer(source.read())
+                for name, description, group, place, example in (match.groups("") for match in matches):
                     declared.append(Declaration(name, description, group, int(place), example, module))
     order = list(GROUPS)
     declared.sort(key=lambda declaration: (order.index(declaration.group), declaration.place, declaration.name))

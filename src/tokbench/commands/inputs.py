@@ -39,9 +39,9 @@ class OfContent:
         """
         from tokbench.io.contents import content_of
 
-        if self.kinds is not None and (found := content_of(path)).kind not in self.kinds:
+        if self.kinds is not None and (content := content_of(path)).kind not in self.kinds:
             remedy = "name another, or check the order of the arguments"
-            raise TokbenchError(f"{path}: {found.what}, and a {self.what} is expected here; {remedy}")
+            raise TokbenchError(f"{path}: {content.what}, and a {self.what} is expected here; {remedy}")
 
 
 class InputPath(OfContent, click.ParamType):

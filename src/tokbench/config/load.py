@@ -85,8 +85,8 @@ def read_all(files: Iterable[Path | str], overrides: Mapping[str, Any]) -> Exper
     values: dict[str, Any] = {}
     name = "configuration"
     for name in map(str, files):
-        values = over(values, _read(name))
-    return validate(over(values, _as_given(overrides)), name)
+        values = merge_values(values, _read(name))
+    return validate(merge_values(values, _as_given(overrides)), name)
 
 
 def _read(path: Path | str) -> dict[str, Any]:
@@ -113,12 +113,14 @@ def _with_modules(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     return values | {"variants": variants | changed} if changed else values
 
 
-def over(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+def merge_values(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``values`` updated by ``others``, mappings key by key; neither argument is modified."""
     changed = dict(values)
     for key, other in others.items():
         own = changed.get(key)
-        changed[key] = over(own if isinstance(own, Mapping) else {}, other) if isinstance(other, Mapping) else other
+        changed[key] = (
+            merge_values(own if isinstance(own, Mapping) else {}, other) if isinstance(other, Mapping) else other
+        )
     return changed
 
 

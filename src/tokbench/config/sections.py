@@ -252,11 +252,11 @@ def _choice(registry: Registry, key: str = "method") -> Any:
         for method in registry.methods()
     ]
     choice = functools.reduce(operator.or_, models)
-    alone = tuple(name for name, model in zip(registry, models, strict=True) if _may_stand_alone(model, key))
+    alone = tuple(name for name, model in zip(registry, models, strict=True) if _needs_only_key(model, key))
     return Annotated[choice, Field(discriminator=key), NameAlone(key, alone)]
 
 
-def _may_stand_alone(model: type[Options], key: str) -> bool:
+def _needs_only_key(model: type[Options], key: str) -> bool:
     return not any(field.is_required() for name, field in model.model_fields.items() if name != key)
 
 

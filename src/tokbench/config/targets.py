@@ -103,7 +103,7 @@ def all_evaluated(experiment: "Experiment") -> list[str]:
     return list(dict.fromkeys(target.on for target in all_counted(experiment)))
 
 
-def once(experiment: "Experiment") -> list[SingleTarget]:
+def single_target(experiment: "Experiment") -> list[SingleTarget]:
     """Return the target of a stage that runs once."""
     return [SingleTarget()]
 
@@ -131,7 +131,7 @@ class CheckpointTarget(NamedTuple):
     suite: str
 
 
-def all_along(experiment: "Experiment") -> list[CheckpointTarget]:
+def all_checkpoints(experiment: "Experiment") -> list[CheckpointTarget]:
     """Return all checkpoints to evaluate, on all suites of their model's runs."""
     return [
         CheckpointTarget(test.model, test.variant, test.size, repr(share), test.suite)

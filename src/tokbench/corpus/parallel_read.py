@@ -18,7 +18,7 @@ from tokbench.corpus.reading import Reading, RecordRule, RowFields
 from tokbench.corpus.sources import type_of
 from tokbench.errors import TokbenchError, listed_files
 from tokbench.io.arrow import number_column, text_column
-from tokbench.io.parquet import parquet, require, steps_of, strings, whole
+from tokbench.io.parquet import parquet, read_rows, require, steps_of, strings
 from tokbench.io.text_files import first_line, opened, read_lines
 
 REMEDY = "fetch or make the file again"
@@ -201,7 +201,7 @@ def read_sentences(path: Path | str, source: str, target: str) -> Sentences:
     """
     with parquet(path, WHAT, PAIRS_REMEDY) as file:
         require(file.schema_arrow, pair="whole numbers", **{source: "text", target: "text"})
-        table = whole(file, ["pair", source, target])
+        table = read_rows(file, ["pair", source, target])
         sides = [[_there(cell) for cell in strings(table.column(name))] for name in (source, target)]
         return Sentences(table.column("pair").to_pylist(), *sides)
 

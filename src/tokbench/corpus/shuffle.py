@@ -28,7 +28,7 @@ from tokbench.corpus.units import check_documents, number_units
 from tokbench.errors import TokbenchError
 from tokbench.io.arrow import array_of, dtype_of, number_column
 from tokbench.io.encodings import Notes
-from tokbench.io.parquet import parquet, pieces, require, whole
+from tokbench.io.parquet import parquet, pieces, read_rows, require
 from tokbench.runtime.memory_limit import MemoryLimit
 
 PER_DOCUMENT = 20
@@ -187,7 +187,7 @@ def read_totals(folder: Path) -> ShardTotals:
     """
     with _opened(folder / "shards.parquet", "the totals of shards") as file:
         require(file.schema_arrow, **dict.fromkeys(SHARDS.names, "whole numbers"))
-        return ShardTotals(*(array_of(column.cast(pa.int64())) for column in whole(file, SHARDS.names).columns))
+        return ShardTotals(*(array_of(column.cast(pa.int64())) for column in read_rows(file, SHARDS.names).columns))
 
 
 class _Seen:

@@ -24,7 +24,7 @@ from tokbench.evaluation.load_tasks import load_tasks, revision
 from tokbench.evaluation.suites import SuiteOptions
 from tokbench.io.identity import Maker, TextDigest, made_from, model_digest, require_model
 from tokbench.io.json import write_result
-from tokbench.tokenizer.encoder import before
+from tokbench.tokenizer.encoder import leading_text
 from tokbench.tokenizer.folder import OWN
 
 if TYPE_CHECKING:
@@ -337,7 +337,9 @@ def evaluate(
         most = suite.document_bytes
         text = TextDigest()
         read = text.watched(bits_per_byte_documents, lambda document: document.text)
-        named = [document._replace(text=before(document.text, most)) if most else document for document in read]
+        named = [
+            document._replace(text=leading_text(document.text, most)) if most else document for document in read
+        ]
         makers["text"] = text.hexdigest()
         documents = [document.text for document in named]
         result["bits_per_byte"], overlapping = measure(documents, cut=TokenWindows(window, max(1, window // 2)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import TokbenchError, nearest, unknown
 from tokbench.evaluation.suites import SuiteOptions, is_template
 from tokbench.io.atomic import atomic_folder, reject_altered
-from tokbench.io.text_files import read_whole
+from tokbench.io.text_files import read_bytes
 from tokbench.io.yaml import parse_yaml
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _local_task(folder: Path, name: str, cache: Path | str) -> dict[str, Any]:
     if not path.is_file():
         made = (file.stem for file in folder.glob("*.yaml"))
         raise TokbenchError(f"{folder}: {unknown(name, 'task of this folder', made)}")
-    config = parse_yaml(read_whole(path, REMEDY).decode("utf-8", "replace"), str(path))
+    config = parse_yaml(read_bytes(path, REMEDY).decode("utf-8", "replace"), str(path))
     if not isinstance(config, dict):
         raise TokbenchError(f"{path}: not a mapping of keys and values; {REMEDY}")
     check_task(config, name, str(path))

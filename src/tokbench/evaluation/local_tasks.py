@@ -23,7 +23,7 @@ from tokbench.errors import TokbenchError
 from tokbench.evaluation.suites import LocalTask, SuiteOptions
 from tokbench.io.atomic import atomic_folder
 from tokbench.io.json import parse_json
-from tokbench.io.text_files import read_whole
+from tokbench.io.text_files import read_bytes
 
 Shape = Literal["choices", "schemas", "completions"]
 Row = dict[str, Any]
@@ -359,7 +359,7 @@ def _read(files: Sequence[Path], task: LocalTask) -> tuple[list[Row], int]:
     rows, skipped = [], 0
     for file in files:
         try:
-            text = read_whole(file, REMEDY).decode("utf-8-sig")
+            text = read_bytes(file, REMEDY).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise TokbenchError(f"{file}: cannot be read ({error}); {REMEDY}") from None
         try:

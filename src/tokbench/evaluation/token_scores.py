@@ -221,7 +221,7 @@ def score_tokens(
     check_model_folder(model_folder)
     from tokbench.evaluation.bits_per_byte import TokenWindows, window_surprisals
     from tokbench.tokenizer import Tokenizer
-    from tokbench.tokenizer.encoder import before
+    from tokbench.tokenizer.encoder import leading_text
 
     # Tokenizers and model, which must belong together.
     device = check_device(device)
@@ -244,7 +244,7 @@ def score_tokens(
         shorter,
         longer,
         np.array([form in known for form in _forms(longer.vocabulary)]),
-        (before(document, document_bytes) if document_bytes else document for document in read),
+        (leading_text(document, document_bytes) if document_bytes else document for document in read),
         cut=TokenWindows(window, max(1, window // 2)),
         batch_size=batch_size,
     )

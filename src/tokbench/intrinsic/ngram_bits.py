@@ -27,7 +27,7 @@ from tokbench.corpus.languages import by_tag, tag_of_untagged
 from tokbench.errors import TokbenchError
 from tokbench.kernels.token_ngrams import MAX_PLACES, MAX_SYMBOLS, RECORD_BYTES, TokenNgrams
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.encoder import before
+from tokbench.tokenizer.encoder import leading_text
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _fill(
                     left[number][language] = room - len(document.text)
                     sizes[number] += len(document.text)
                     continue
-                part = before(document.text, room) if room > 0 else b""
+                part = leading_text(document.text, room) if room > 0 else b""
                 left[number][language] = SPENT
                 sizes[number] += len(part)
                 if part:

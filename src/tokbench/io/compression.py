@@ -135,10 +135,10 @@ class _Streams(io.RawIOBase):
                 data = self._file.read(BLOCK) if self._decoder.needs_input else b""
                 if self._decoder.needs_input and not data:
                     raise EOFError("compressed data end before their end is marked")
-            found = self._decoder.decompress(data, len(buffer))
-            if found:
-                buffer[: len(found)] = found
-                return len(found)
+            block = self._decoder.decompress(data, len(buffer))
+            if block:
+                buffer[: len(block)] = block
+                return len(block)
 
 
 @dataclass(frozen=True)

@@ -41,25 +41,25 @@ def exclusive(folder: Path) -> Iterator[bool]:
     path = folder.with_name(f".{folder.name}.lock")
     waited = False
     while True:
-        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             log.info("%s: another process is at work there; waiting for its end", folder)
             waited = True
             with suppress(OSError):
-                fcntl.flock(held, fcntl.LOCK_EX)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
         except OSError:
             log.info("%s: no locks on this file system; see that no other process is at work there", folder)
-        if _is(path, held):
+        if _is(path, descriptor):
             break
-        os.close(held)  # The previous owner deleted the file before it released the lock.
+        os.close(descriptor)  # The previous owner deleted the file before it released the lock.
     try:
         yield waited
     finally:
         with suppress(OSError):
             path.unlink()
-        os.close(held)
+        os.close(descriptor)
 
 
 def _is(path: Path, descriptor: int) -> bool:
@@ -69,11 +69,11 @@ def _is(path: Path, descriptor: int) -> bool:
         return False
 
 
-held: list[int] = []
+locks: list[int] = []
 """Descriptors of the locks of this process; child processes do not inherit them."""
 
 
-def hold(folder: Path | str) -> None:
+def lock_folder(folder: Path | str) -> None:
     """Lock a folder of results until this process ends.
 
     Raises:
@@ -97,7 +97,7 @@ def hold(folder: Path | str) -> None:
         print(
             f"tokbench: {path}: no locks here ({error.strerror}); start no second run in this folder", file=sys.stderr
         )
-    held.append(descriptor)
+    locks.append(descriptor)
     holder = f"process {os.getpid()} on {socket.gethostname()}, started in {os.getcwd()},"
     try:
         os.ftruncate(descriptor, 0)
@@ -109,22 +109,22 @@ def hold(folder: Path | str) -> None:
 
 
 @contextmanager
-def held_meanwhile(folder: Path | str) -> Iterator[None]:
-    """Lock a folder of results within the block, see :func:`hold`."""
-    hold(folder)
-    descriptor = held.pop()
+def folder_lock(folder: Path | str) -> Iterator[None]:
+    """Lock a folder of results within the block, see :func:`lock_folder`."""
+    lock_folder(folder)
+    descriptor = locks.pop()
     try:
         yield
     finally:
         os.close(descriptor)
 
 
-def changed_lock(folder: Path | str) -> int:
+def lock_time(folder: Path | str) -> int:
     """Return the time in nanoseconds, by the clock of the file system, at which this process locked a folder."""
     return (Path(folder) / NAME).stat().st_mtime_ns
 
 
-def is_held(folder: Path | str) -> bool | None:
+def is_locked(folder: Path | str) -> bool | None:
     """Return whether a process has locked a folder of results; None if the file system has no locks.
 
     The check uses a shared lock, which is released immediately.

@@ -115,12 +115,12 @@ def failures_reported(path: Path | str, folder: Path) -> Iterator[None]:
         reason = _lacks_space(error)
         if reason is not None:
             raise NoSpaceError(path, folder, reason) from error
-        if isinstance(error, OSError) and _names_none(error):
+        if isinstance(error, OSError) and _lacks_name(error):
             error.filename = str(path)
         raise
 
 
-def _names_none(error: OSError) -> bool:
+def _lacks_name(error: OSError) -> bool:
     """Return whether a system error concerns files and names none that the user knows."""
     named = error.filename and not str(error.filename).endswith(".partial")
     return bool(error.errno) and not named and not isinstance(error, NOT_OF_FILES)
@@ -192,8 +192,8 @@ def _clear_leftovers(place: Path) -> None:
     except PermissionError:
         return  # A folder may be writable and not readable.
     for name in names:
-        found = pattern.fullmatch(name)
-        if found and name not in _held and _is_dead(int(found[1])):
+        match = pattern.fullmatch(name)
+        if match and name not in _held and _is_dead(int(match[1])):
             remove(place.parent / name)
 
 

@@ -91,11 +91,11 @@ def pieces(
 ) -> "Iterator[pa.RecordBatch]":
     """Return batches of at most ``rows`` rows of a file or of one of its row groups, in order."""
     groups = range(file.num_row_groups) if group is None else [group]
-    found = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
-    return AllRows(found, sum(file.metadata.row_group(number).num_rows for number in groups))
+    group_batches = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
+    return AllRows(group_batches, sum(file.metadata.row_group(number).num_rows for number in groups))
 
 
-def whole(file: "pq.ParquetFile", columns: list[str] | None = None) -> "pa.Table":
+def read_rows(file: "pq.ParquetFile", columns: list[str] | None = None) -> "pa.Table":
     """Return all rows of a file."""
     table = file.read(columns=columns, use_threads=False)
     _check_rows(table.num_rows, file.metadata.num_rows)
@@ -105,8 +105,8 @@ def whole(file: "pq.ParquetFile", columns: list[str] | None = None) -> "pa.Table
 class AllRows(Iterator["pa.RecordBatch"]):
     """Iterator of batches that raises an error if rows are missing. It keeps no reference to a batch."""
 
-    def __init__(self, found: "Iterator[pa.RecordBatch]", expected: int) -> None:
-        self._batches, self._expected, self._rows = found, expected, 0
+    def __init__(self, batches: "Iterator[pa.RecordBatch]", expected: int) -> None:
+        self._batches, self._expected, self._rows = batches, expected, 0
 
     def __next__(self) -> "pa.RecordBatch":
         try:
@@ -139,9 +139,9 @@ def require(schema: "pa.Schema", **columns: str) -> None:
     for name, kind in columns.items():
         if schema.names.count(name) != 1:
             raise ValueError(f"no column '{name}', or several")
-        found = schema.field(name).type
-        if not (is_text(found) if kind == "text" else pa.types.is_integer(found)):
-            raise ValueError(f"column '{name}' has type {found}, not {kind}")
+        actual = schema.field(name).type
+        if not (is_text(actual) if kind == "text" else pa.types.is_integer(actual)):
+            raise ValueError(f"column '{name}' has type {actual}, not {kind}")
 
 
 def is_text(kind: "pa.DataType") -> bool:

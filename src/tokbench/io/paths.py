@@ -70,7 +70,7 @@ def _reason(path: str, patterns: bool) -> str | None:
     if unwritten:
         name = unicodedata.name(unwritten[0], f"character {ord(unwritten[0]):#04x}")
         return f"contains {name}, which the workflow cannot write in its records; rename it"
-    reserved = next((found[0] for found in RESERVED.finditer(path) if not (patterns and found[0] in "*?[]")), None)
+    reserved = next((match[0] for match in RESERVED.finditer(path) if not (patterns and match[0] in "*?[]")), None)
     if reserved:
         return f"contains {reserved}, which the workflow engine does not read as part of a name; rename it"
     return None

@@ -32,7 +32,7 @@ def provenance() -> dict[str, Any]:
 
 def versions_of(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of the packages that are installed."""
-    return {package: found for package in packages if (found := _version(package))}
+    return {package: version for package in packages if (version := _version(package))}
 
 
 def _version(package: str) -> str | None:

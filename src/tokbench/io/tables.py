@@ -46,7 +46,7 @@ def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl
     return frame
 
 
-def guarded(text: str) -> str:
+def guard_cell(text: str) -> str:
     """Return the text of a CSV cell, with an apostrophe if a spreadsheet would run it as a formula."""
     return f"'{text}" if re.search(FORMULA, text) and not re.search(NUMBER, text) else text
 

@@ -132,7 +132,7 @@ def read_lines(path: Path, remedy: str, text: Convert = bytes_of) -> Iterator[by
         yield from iter(line, b"")
 
 
-def read_whole(path: Path, remedy: str, text: Convert = bytes_of) -> bytes:
+def read_bytes(path: Path, remedy: str, text: Convert = bytes_of) -> bytes:
     """Read all bytes of a file.
 
     Args:

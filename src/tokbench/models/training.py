@@ -20,7 +20,7 @@ from tokbench.io.atomic import atomic_file, remove_written
 from tokbench.io.identity import Maker, makers_of_metadata, metadata_of, require_same
 from tokbench.io.job_record import job_metadata
 from tokbench.io.json import read_json
-from tokbench.io.parquet import parquet, require, whole
+from tokbench.io.parquet import parquet, read_rows, require
 from tokbench.io.provenance import settings_of
 
 COUNTS_AGAIN = "make them with 'tokbench pack --token-counts'"
@@ -93,7 +93,7 @@ def read_occurrences(path: Path, vocabulary: int, tokenizer: Maker) -> NDArray[n
     with parquet(path, "counts of tokens", COUNTS_AGAIN) as file:
         require(file.schema_arrow, id="whole numbers", occurrences="whole numbers")
         require_same(path, makers_of_metadata(file.schema_arrow.metadata), "tokenizer", tokenizer, OTHER)
-        table = whole(file, ["id", "occurrences"])
+        table = read_rows(file, ["id", "occurrences"])
         ids, occurrences = (array_of(column).astype(np.int64, casting="safe") for column in table.columns)
         if not np.array_equal(ids, np.arange(len(ids))) or (len(ids) and occurrences.min() < 0):
             raise ValueError("ids are not 0, 1, 2, ..., or a count is below 0")

@@ -21,7 +21,7 @@ from tokbench.corpus.languages import by_tag
 from tokbench.errors import TokbenchError
 from tokbench.io.numbers import LARGEST_BYTES, whole_number
 from tokbench.io.parquet import column_names, parquet, pieces
-from tokbench.io.text_files import is_parquet, read_whole
+from tokbench.io.text_files import is_parquet, read_bytes
 from tokbench.kernels.count import Counter
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.pretokens.count import merge_counts
@@ -51,11 +51,11 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
         TokbenchError: the words need more memory, a file cannot be read, a line is not a count, a word is empty or
             repeated, or the numbers of words and counts differ. The message names file and record.
     """
-    text = read_whole(Path(words), REMEDY)
+    text = read_bytes(Path(words), REMEDY)
     taken = resident_bytes() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
     require_megabytes("this list of words", taken, megabytes, "pass a Parquet table, which is read in batches")
     spelt = text.split(b" ")
-    numbers = read_whole(Path(counts), REMEDY).splitlines()
+    numbers = read_bytes(Path(counts), REMEDY).splitlines()
     if len(spelt) != len(numbers):
         raise TokbenchError(
             f"{words}: {len(spelt)} words, but {counts} has {len(numbers)} lines; provide one count per word"

@@ -17,7 +17,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.io.job_record import job_metadata
 from tokbench.io.numbers import LARGEST_BYTES, whole_number
-from tokbench.io.parquet import CHECKSUM, parquet, require, whole
+from tokbench.io.parquet import CHECKSUM, parquet, read_rows, require
 from tokbench.io.text_files import read_lines
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
     """
     with parquet(path, "a readable file of pre-token counts", "make it again") as file:
         verification = Verification(path, file)
-        table = whole(file)
+        table = read_rows(file)
         verification.add(table)
         verification.end()
         return convert(table)

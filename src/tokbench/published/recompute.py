@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import COMPRESSED
 from tokbench.io.json import parse_json
-from tokbench.io.text_files import read_whole
+from tokbench.io.text_files import read_bytes
 from tokbench.kernels.exact import exact_sum
 from tokbench.metric.renyi import renyi_efficiency
 from tokbench.published import facts
@@ -310,6 +310,6 @@ def _find(folder: Path, *names: str) -> Path:
 
 def _text(path: Path) -> str:
     try:
-        return read_whole(path, "fetch the file again").decode()
+        return read_bytes(path, "fetch the file again").decode()
     except UnicodeDecodeError as error:
         raise TokbenchError(f"{path}: cannot be read ({error}); fetch the file again") from None

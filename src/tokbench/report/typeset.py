@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from tokbench.io.atomic import atomic_file
-from tokbench.io.tables import guarded
+from tokbench.io.tables import guard_cell
 from tokbench.report.exhibits import UNEXPLAINED, Table
 from tokbench.report.layout import PrintedTable, layout
 
@@ -96,7 +96,7 @@ def to_csv(table: Table) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*names, *said])
     for index, row in enumerate(rows):
-        values = ["" if value is None else guarded(value) if isinstance(value, str) else value for value in row]
+        values = ["" if value is None else guard_cell(value) if isinstance(value, str) else value for value in row]
         writer.writerow([*values, *(lines[index] for lines in said.values())])
     return text.getvalue()
 

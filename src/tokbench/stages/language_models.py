@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tokbench.config.targets import all_along, all_tested, all_trained
+from tokbench.config.targets import all_checkpoints, all_tested, all_trained
 from tokbench.stage import Result, Stage, stages
 from tokbench.stages.measurement import metrics_of
 
@@ -75,7 +75,7 @@ EVALUATE_CHECKPOINT = stages.add(
             Result(
                 "convergence",
                 "convergence/{model}/{variant}/{size}/{share}/{suite}.json",
-                all_along,
+                all_checkpoints,
                 "Results of a model's checkpoint",
             ),
         ),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.config.targets import SingleTarget, TokenizerTarget, once
+from tokbench.config.targets import SingleTarget, TokenizerTarget, single_target
 from tokbench.options import canonical
 from tokbench.pretokenization import pretokenization_of
 from tokbench.stage import Result, Stage, stages
@@ -121,7 +121,7 @@ def report_settings(experiment: "Experiment") -> dict[str, Any]:
 
 
 def _with_examples(experiment: "Experiment") -> list[SingleTarget]:
-    return once(experiment) if ExampleTargets(experiment).any else []
+    return single_target(experiment) if ExampleTargets(experiment).any else []
 
 
 CUT_EXAMPLES = stages.add(
@@ -132,16 +132,16 @@ CUT_EXAMPLES = stages.add(
     )
 )
 DRAW = stages.add(
-    Stage("draw", run="tokbench.commands.reports:draw_command", results=(Result("", "figures", once),)),
+    Stage("draw", run="tokbench.commands.reports:draw_command", results=(Result("", "figures", single_target),)),
 )
 TYPESET = stages.add(
-    Stage("typeset", run="tokbench.commands.reports:typeset_command", results=(Result("", "typeset", once),)),
+    Stage("typeset", run="tokbench.commands.reports:typeset_command", results=(Result("", "typeset", single_target),)),
 )
 REPORT = stages.add(
     Stage(
         "report",
         run="tokbench.commands.reports:report_command",
-        results=(Result("", "report.html", once),),
+        results=(Result("", "report.html", single_target),),
         settings=report_settings,
     )
 )
@@ -149,10 +149,10 @@ LEADERBOARD = stages.add(
     Stage(
         "leaderboard",
         run="tokbench.commands.reports:leaderboard_command",
-        results=(Result("", "leaderboard.json", once), Result("", "leaderboard.csv", once)),
+        results=(Result("", "leaderboard.json", single_target), Result("", "leaderboard.csv", single_target)),
     )
 )
 CITE = stages.add(
-    Stage("cite", run="tokbench.commands.reports:cite_command", results=(Result("", "references.bib", once),)),
+    Stage("cite", run="tokbench.commands.reports:cite_command", results=(Result("", "references.bib", single_target),)),
 )
 PUBLISHED = stages.add(Stage("published", run="tokbench.commands.reports:published_command"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from tokbench.config.targets import SingleTarget, once
+from tokbench.config.targets import SingleTarget, single_target
 from tokbench.io.paths import path_mistakes
 from tokbench.options import Options, canonical
 from tokbench.pretokenization import pretokenization_of
@@ -124,7 +124,7 @@ def _by_name(construction: Any) -> dict[str, Any]:
 
 
 def _with_pilot(experiment: "Experiment") -> list[SingleTarget]:
-    return [] if STATISTICS.of(experiment).pilot is None else once(experiment)
+    return [] if STATISTICS.of(experiment).pilot is None else single_target(experiment)
 
 
 WRITE_EXPERIMENT = stages.add(
@@ -134,7 +134,7 @@ TABULATE = stages.add(
     Stage(
         "tabulate",
         run="tokbench.commands.tabulate:tabulate_command",
-        results=(Result("", "tables", once),),
+        results=(Result("", "tables", single_target),),
         settings=table_settings,
         libraries=("polars",),
     )
@@ -151,7 +151,7 @@ ANALYSE = stages.add(
     Stage(
         "analyse",
         run="tokbench.commands.reports:analyse_command",
-        results=(Result("", "statistics", once),),
+        results=(Result("", "statistics", single_target),),
         settings=statistics_settings,
         libraries=("polars", "scipy"),
     )

@@ -251,7 +251,7 @@ def character_spans(text: str, borders: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack([begun[borders[:-1] + 1] - 1, begun[borders[1:]]], axis=1)
 
 
-def before(text: bytes, size: int) -> bytes:
+def leading_text(text: bytes, size: int) -> bytes:
     """Return the first ``size`` bytes of a text, or up to three fewer, so that no UTF-8 character is cut."""
     end = size
     while max(0, size - 3) < end < len(text) and text[end] & 0xC0 == CONTINUES:

@@ -175,7 +175,7 @@ def nfc(text: bytes) -> bytes:
     characters = text.decode("utf-8", "surrogateescape")
     if unicodedata.is_normalized("NFC", characters):
         return text
-    parts = _later().split(characters)
+    parts = _later_characters().split(characters)
     return "".join(unicodedata.normalize("NFC", part) for part in parts).encode("utf-8", "surrogateescape")
 
 
@@ -202,7 +202,7 @@ def _codes(ranges: str) -> str:
 
 
 @cache
-def _later() -> re.Pattern[str]:
+def _later_characters() -> re.Pattern[str]:
     return re.compile(f"([{_codes(LATER)}])")
 
 

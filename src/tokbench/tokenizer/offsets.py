@@ -86,7 +86,7 @@ def token_spans(library: Library, ids: NDArray[np.int32], text: bytes, unknown: 
             spans = _refined(_byte_positions(characters)[spans], numbers, library.bytes_of, text)
     else:
         return not_placed(ids)
-    return TokenSpans(ids, spans, _apart(spans) & (ids != (-1 if unknown is None else unknown)))
+    return TokenSpans(ids, spans, _separate_spans(spans) & (ids != (-1 if unknown is None else unknown)))
 
 
 def not_placed(ids: NDArray[np.int32]) -> TokenSpans:
@@ -124,7 +124,7 @@ def _refined(spans: Spans, ids: Sequence[int], bytes_of: Callable[[int], bytes],
     return spans
 
 
-def _apart(spans: Spans) -> NDArray[np.bool_]:
+def _separate_spans(spans: Spans) -> NDArray[np.bool_]:
     """Return True for spans that are not empty and share no byte with another, bool [tokens]."""
     filled = spans[:, 1] > spans[:, 0]
     starts, ends = spans[filled].T

@@ -28,7 +28,7 @@ def bytes_lost(text: bytes, decoded: bytes) -> int:
             break
         if j == len(decoded):
             return lost + len(text) - i
-        step = _together(text, i, decoded, j)
+        step = _steps_to_agreement(text, i, decoded, j)
         lost += step[0]
         i, j = i + step[0], j + step[1]
     return lost
@@ -46,7 +46,7 @@ def common_bytes(text: bytes, i: int, decoded: bytes, j: int) -> int:
     return same
 
 
-def _together(text: bytes, i: int, decoded: bytes, j: int) -> tuple[int, int]:
+def _steps_to_agreement(text: bytes, i: int, decoded: bytes, j: int) -> tuple[int, int]:
     """Return the steps in both texts until they agree again, with the smallest sum; (1, 1) if they do not."""
     for total in range(1, 2 * WINDOW):
         equal = max(2, min(ANCHOR, (total + 1) // 2))

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
-from tokbench.io.locks import held_meanwhile, is_held
+from tokbench.io.locks import folder_lock, is_locked
 from tokbench.workflow.job_states import Plan, life_of
 from tokbench.workflow.status import overview
 from tokbench.workflow.status_output import summary
@@ -41,7 +41,7 @@ def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
     """
     _check_dead(plan, force)
     runs = plan.slurm_runs
-    with nullcontext() if is_held(plan.folder) else held_meanwhile(plan.folder):
+    with nullcontext() if is_locked(plan.folder) else folder_lock(plan.folder):
         yield from _cancelled(runs, force)
         yield from _unlocked(plan)
     seen = overview(plan, life="ended")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.errors import TokbenchError
-from tokbench.io.locks import changed_lock
+from tokbench.io.locks import lock_time
 from tokbench.workflow.job_states import Job, Plan, PlannedRun, read_plan, write_plan
 
 MAX_SLURM_RUNS = 20
@@ -31,7 +31,7 @@ def leave_plan(workflow: Any, folder: str, log: Sequence[str]) -> None:
         earlier = read_plan(folder).slurm_runs[-MAX_SLURM_RUNS:]
     run = PlannedRun(
         started=datetime.now(UTC).isoformat(timespec="seconds"),
-        began=changed_lock(folder),
+        began=lock_time(folder),
         pid=os.getpid(),
         host=socket.gethostname(),
         directory=os.getcwd(),

@@ -18,7 +18,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
-from tokbench.io.locks import is_held
+from tokbench.io.locks import is_locked
 
 NAME = "jobs.json"
 FORMAT: Literal[2] = 2
@@ -269,7 +269,7 @@ def life_of(plan: Plan) -> Life:
     This is determined by the operating system's lock. If it is free and the run was on another machine, the file system
     may not share locks with that machine.
     """
-    held = is_held(plan.folder)
+    held = is_locked(plan.folder)
     if held:
         return "running"
     if plan.run.host != socket.gethostname():

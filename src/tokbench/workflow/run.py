@@ -10,7 +10,7 @@ from typing import Any
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all, validate
 from tokbench.errors import TokbenchError
-from tokbench.io.locks import hold
+from tokbench.io.locks import lock_folder
 from tokbench.io.provenance import versions_of
 from tokbench.runtime.exit_status import message_and_status
 from tokbench.stage import stages as all_stages
@@ -67,7 +67,7 @@ def on_start(workflow: Any, log: Sequence[str], config: Mapping[str, Any] | None
     """
     experiment = read_experiment(workflow, config)
     try:
-        hold(experiment.folder)
+        lock_folder(experiment.folder)
         if not workflow.deployment_settings.deployment_method:
             check_packages(experiment, {job.rule.name for job in workflow.dag.needrun_jobs()})
     except Exception as error:

@@ -12,7 +12,7 @@ from tokbench.corpus.reading import REMEDY_OF_FILE, Reading
 from tokbench.corpus.sources import Encoding, FileSource
 from tokbench.corpus.splitting import split_lines, with_tag
 from tokbench.io.encodings import UTF_8, as_utf8
-from tokbench.io.text_files import opened, read_lines, read_whole
+from tokbench.io.text_files import opened, read_bytes, read_lines
 
 
 class TextSource(FileSource):
@@ -41,7 +41,7 @@ def read_text(path: Path, source: TextSource, reading: Reading) -> Texts:
         return
     texts: Iterator[bytes]
     if source.documents == "file":
-        texts = (read_whole(path, REMEDY_OF_FILE, text) for _ in range(1))
+        texts = (read_bytes(path, REMEDY_OF_FILE, text) for _ in range(1))
     else:
         texts = split_lines(read_lines(path, REMEDY_OF_FILE, text), source.documents, reading.notes)
     yield from map(with_tag, repeat(""), texts)

@@ -44,7 +44,7 @@ def contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
         before = (*leads, *(b" " + lead for lead in leads[: len(CLASSES) + 1]), *before)
     if head := head_of(token):
         after = (*tails_of(head), *after)
-    return _diagonally(before, after)
+    return _pairs_by_distance(before, after)
 
 
 def rare_contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -54,10 +54,10 @@ def rare_contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
         before = tuple(b"".join((character, lead)) for lead in heads_of(tail) for character in (b"", RARE[0], RARE[-1]))
     if head := head_of(token):
         after = tails_of(head)
-    return _diagonally(before, after)
+    return _pairs_by_distance(before, after)
 
 
-def _diagonally(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def _pairs_by_distance(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """Yield all pairs, ordered by the sum of their indices."""
     for total in range(len(before) + len(after) - 1):
         for place in range(max(0, total - len(after) + 1), min(total + 1, len(before))):
@@ -188,9 +188,9 @@ class PretokenAutomaton:
         self._automaton = automaton
         self._sure, self._able = Steps(automaton).sure, able(automaton)
         self._starts = [first for first, _ in automaton.symbols.classes.runs]
-        self._reached = self._from({START})
+        self._reached = self._reachable_states({START})
 
-    def within(self, token: bytes) -> bool:
+    def fits_pretoken(self, token: bytes) -> bool:
         """Return False if every text is split within the token's bytes.
 
         Incomplete characters at its ends are ignored: a split within the rest is a split within the token.
@@ -198,31 +198,31 @@ class PretokenAutomaton:
         classes = self._classes(_complete_characters(token))
         if len(classes) < 2 or not any(self._sure >> number & 1 for number in classes):
             return True
-        return any(self._able >> state & 1 for state in self._through(self._reached, classes))
+        return any(self._able >> state & 1 for state in self._states_after(self._reached, classes))
 
-    def as_pretoken(self, token: bytes) -> bool:
+    def is_pretoken(self, token: bytes) -> bool:
         """Return False if the token is not a complete pre-token of any text."""
         rest = _complete_characters(token)
         classes = self._classes(rest)
         if rest != token or not any(self._sure >> number & 1 for number in classes):
-            return self.within(token)
-        return any(self._automaton.ends[state] for state in self._through({START}, classes))
+            return self.fits_pretoken(token)
+        return any(self._automaton.ends[state] for state in self._states_after({START}, classes))
 
     def _classes(self, text: bytes) -> list[int]:
         runs = self._automaton.symbols.classes.runs
         codes = map(ord, text.decode("utf-8", "surrogateescape"))
         return [runs[bisect_right(self._starts, code) - 1][1] for code in codes]
 
-    def _through(self, states: set[int], classes: Iterable[int]) -> set[int]:
+    def _states_after(self, states: set[int], classes: Iterable[int]) -> set[int]:
         for number in classes:
-            states = self._after(states, self._automaton.symbols.of_class(number))
+            states = self._successors(states, self._automaton.symbols.of_class(number))
         return states
 
-    def _after(self, states: Iterable[int], symbols: Iterable[int]) -> set[int]:
+    def _successors(self, states: Iterable[int], symbols: Iterable[int]) -> set[int]:
         return {self._automaton.targets[state][symbol] for state in states for symbol in symbols} - {DEAD}
 
-    def _from(self, states: set[int]) -> set[int]:
-        while more := self._after(states, range(self._automaton.symbols.count)) - states:
+    def _reachable_states(self, states: set[int]) -> set[int]:
+        while more := self._successors(states, range(self._automaton.symbols.count)) - states:
             states = states | more
         return states
 

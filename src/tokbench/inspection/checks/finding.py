@@ -36,13 +36,13 @@ class Finding:
 
     Attributes:
         passes: True if the check passes; None if it is not applicable.
-        told: one sentence with the numbers.
+        sentence: one sentence with the numbers.
         examples: a few examples, shortest first.
         numbers: the numbers of the sentence, for JSON.
     """
 
     passes: bool | None
-    told: str
+    sentence: str
     examples: Sequence[Example] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
@@ -95,7 +95,7 @@ def shortest(text: bytes, shows: Callable[[bytes], bool], most: int = MOST_TRIAL
     """
     left = most
 
-    def still(units: list[bytes]) -> bool:
+    def shows_again(units: list[bytes]) -> bool:
         nonlocal left
         left -= 1
         return bool(units) and left >= 0 and shows(b"".join(units))
@@ -105,18 +105,18 @@ def shortest(text: bytes, shows: Callable[[bytes], bool], most: int = MOST_TRIAL
         size = max(1, len(kept) // 2)
         while size:
             before = len(kept)
-            kept = _without_runs(kept, size, still)
+            kept = _without_runs(kept, size, shows_again)
             size = size // 2 if size > 1 or len(kept) == before else 1
         text = b"".join(kept)
     return text
 
 
-def _without_runs(kept: list[bytes], size: int, still: Callable[[list[bytes]], bool]) -> list[bytes]:
+def _without_runs(kept: list[bytes], size: int, shows: Callable[[list[bytes]], bool]) -> list[bytes]:
     """Remove every run of a size that is not needed, from left to right."""
     start = 0
     while start < len(kept):
         fewer = kept[:start] + kept[start + size :]
-        if still(fewer):
+        if shows(fewer):
             kept = fewer
         else:
             start += size

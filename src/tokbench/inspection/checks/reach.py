@@ -72,7 +72,7 @@ def every_reach(subject: TokenizerUnderTest) -> list[Reach]:
 
 def _every_reach(subject: TokenizerUnderTest) -> list[Reach]:
     forms = subject.forms
-    alone = subject.each([token for token, _ in forms.values()])
+    alone = subject.encode_each([token for token, _ in forms.values()])
     left = [token_id for token_id, ids in zip(forms, alone, strict=True) if ids != [token_id]]
     proved = _by_segmentation(subject, left)
     cut: set[bytes] = set()
@@ -96,7 +96,7 @@ def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[in
             continue
         if method == "likelihood" and not _beaten(tokenizer.vocabulary.scores, places[token_id], parts):
             continue
-        if method in WHOLE and (subject.pieces is None or subject.pieces.as_pretoken(subject.tokens[token_id])):
+        if method in WHOLE and (subject.pieces is None or subject.pieces.is_pretoken(subject.tokens[token_id])):
             continue
         pieces = "|".join(tokens[part].hex(" ") for part in parts)
         reaches[token_id] = Reach(
@@ -150,7 +150,7 @@ def _in_context(subject: TokenizerUnderTest, token_id: int, token: bytes, cut: s
     """
     boundaries = subject.traits.boundaries if subject.traits.scheme in KERNEL_SCHEMES else None
     alike = b"" if boundaries is None else likeness(token)
-    if alike in cut or (boundaries is None and subject.pieces is not None and not subject.pieces.within(token)):
+    if alike in cut or (boundaries is None and subject.pieces is not None and not subject.pieces.fits_pretoken(token)):
         return Reach(token_id, token, "pre-tokenization", CUT)
     kept = tried = 0
     for pairs in (contexts(token), rare_contexts(token)):

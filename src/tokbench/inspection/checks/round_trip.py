@@ -120,7 +120,7 @@ def long_runs(subject: TokenizerUnderTest) -> Finding:
     if not stopped:
         return finding
     least = min(stopped.values())
-    sentence = f"{finding.told}; {of(len(stopped), len(probes.RUNS), 'runs')} take over a second from {least:,} on"
+    sentence = f"{finding.sentence}; {of(len(stopped), len(probes.RUNS), 'runs')} take over a second from {least:,} on"
     return Finding(finding.passes, sentence, finding.examples, {**finding.numbers, "slow_from": least})
 
 
@@ -187,7 +187,7 @@ def white_space_kept(subject: TokenizerUnderTest) -> Finding:
     worst: Example | None = None
     for text in PROBES["white space"]:
         try:
-            back = subject.back(text.encode()).decode("utf-8", "replace")
+            back = subject.round_trip(text.encode()).decode("utf-8", "replace")
         except EncodeError:
             back = ""
         share, count = _common(text, back), sum(map(_white, text))

@@ -35,12 +35,12 @@ class CheckResult:
 
     group: str
     check: Check
-    found: Finding
+    finding: Finding
 
     @property
     def result(self) -> Result:
         """Result of the check."""
-        return self.check.result(self.found)
+        return self.check.result(self.finding)
 
 
 def checked(subject: TokenizerUnderTest, before: Callable[[Check], None] = lambda check: None) -> list[CheckResult]:
@@ -85,21 +85,21 @@ def as_text(about: str, done: list[CheckResult], style: Callable[[str, Result], 
         lines += ["", group]
         for outcome in (outcome for outcome in done if outcome.group == group):
             sign = style(SIGNS[outcome.result].ljust(4), outcome.result)
-            lines.append(f"  {sign}  {outcome.check.name.ljust(width)}  {outcome.found.told}")
+            lines.append(f"  {sign}  {outcome.check.name.ljust(width)}  {outcome.finding.sentence}")
             if outcome.result in ("failure", "warning"):
                 lines.append(f"{' ' * (width + 10)}expected: {outcome.check.means}")
-            lines += [f"{' ' * (width + 10)}{_example(example)}" for example in outcome.found.examples]
+            lines += [f"{' ' * (width + 10)}{_example(example)}" for example in outcome.finding.examples]
     return "\n".join(lines) + "\n"
 
 
 def _example(example: Example) -> str:
-    line = _both(example.data)
+    line = _text_and_hex(example.data)
     if example.gave is not None:
-        line += f" becomes {_both(example.gave)}"
+        line += f" becomes {_text_and_hex(example.gave)}"
     return line + (f": {example.what}" if example.what else "")
 
 
-def _both(data: bytes) -> str:
+def _text_and_hex(data: bytes) -> str:
     """Return bytes as visible text and in hexadecimal."""
     if not data:
         return "nothing"
@@ -121,9 +121,9 @@ def as_json(about: Mapping[str, Any], done: list[CheckResult]) -> dict[str, Any]
                 "kind": outcome.check.kind,
                 "tokeval": outcome.check.also or None,
                 "result": outcome.result,
-                "told": outcome.found.told,
-                "numbers": dict(outcome.found.numbers),
-                "examples": [_plain(example) for example in outcome.found.examples],
+                "told": outcome.finding.sentence,
+                "numbers": dict(outcome.finding.numbers),
+                "examples": [_plain(example) for example in outcome.finding.examples],
             }
             for outcome in done
         ],

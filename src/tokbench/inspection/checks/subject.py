@@ -144,9 +144,9 @@ class TokenizerUnderTest:
         Raises:
             EncodeError: the tokenizer rejects the text.
         """
-        return _plain(_asked(self.tokenizer.encode, text))
+        return _plain(_call(self.tokenizer.encode, text))
 
-    def each(self, texts: Sequence[bytes]) -> list[list[int] | None]:
+    def encode_each(self, texts: Sequence[bytes]) -> list[list[int] | None]:
         """Return the ids of each text, None for those that the tokenizer rejects. Native tokenizers encode a batch."""
         if type(self.tokenizer) is Tokenizer:
             ids, bounds = (array.tolist() for array in self.tokenizer.encode_flat(texts))
@@ -165,20 +165,20 @@ class TokenizerUnderTest:
         Raises:
             EncodeError: the tokenizer rejects the ids.
         """
-        decoded = _asked(self.tokenizer.decode, list(ids))
+        decoded = _call(self.tokenizer.decode, list(ids))
         return decoded.encode("utf-8", "surrogatepass") if isinstance(decoded, str) else bytes(decoded)
 
-    def back(self, text: bytes) -> bytes:
+    def round_trip(self, text: bytes) -> bytes:
         """Return a text after encoding and decoding."""
         return self.decode(self.encode(text))
 
     def batch(self, texts: Sequence[bytes], **options: Any) -> list[list[int]]:
         """Return the ids of several texts, from ``encode_batch``."""
-        return [_plain(ids) for ids in _asked(lambda given: list(self.tokenizer.encode_batch(given, **options)), texts)]
+        return [_plain(ids) for ids in _call(lambda given: list(self.tokenizer.encode_batch(given, **options)), texts)]
 
     def count(self, text: bytes, **options: Any) -> int:
         """Return the number of tokens of a text, from ``count``."""
-        return int(_asked(lambda given: self.tokenizer.count(given, **options), text))
+        return int(_call(lambda given: self.tokenizer.count(given, **options), text))
 
     @cached_property
     def traits(self) -> Traits:
@@ -215,7 +215,7 @@ class TokenizerUnderTest:
     def taken(self) -> list[bytes]:
         """Probes and documents that the tokenizer accepts."""
         probes = (b"", *EVERY_PROBE, *white_space(), *emoji_sequences()[:100], *invalid_utf8(), *self.documents)
-        return [text for text, ids in zip(probes, self.each(probes), strict=True) if ids is not None]
+        return [text for text, ids in zip(probes, self.encode_each(probes), strict=True) if ids is not None]
 
     @cached_property
     def numbers(self) -> dict[bytes, list[int]]:
@@ -264,7 +264,7 @@ class TokenizerUnderTest:
         bytes_of = self.traits.bytes_of
         for token_id in self.ids:
             try:
-                yield token_id, self.decode([token_id]) if bytes_of is None else bytes(_asked(bytes_of, token_id))
+                yield token_id, self.decode([token_id]) if bytes_of is None else bytes(_call(bytes_of, token_id))
             except EncodeError:
                 continue
 
@@ -279,7 +279,7 @@ class TokenizerUnderTest:
         }
 
 
-def _asked(call: Callable[..., Any], given: Any) -> Any:
+def _call(call: Callable[..., Any], given: Any) -> Any:
     try:
         return call(given)
     except Exception as error:

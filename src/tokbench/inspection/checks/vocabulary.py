@@ -246,7 +246,7 @@ def consistency(patterns: Mapping[str, int]) -> float:
     return 1 - entropy / math.log2(len(patterns))
 
 
-def how(subject: TokenizerUnderTest) -> Finding:
+def number_splits(subject: TokenizerUnderTest) -> Finding:
     """Report how numbers are split: the frequency of each pattern, by number of digits."""
     patterns_of = _number_patterns(subject)
     if isinstance(patterns_of, Finding):
@@ -305,7 +305,7 @@ def _unlike(subject: TokenizerUnderTest, length: int, patterns: Counter[str]) ->
 
 
 DIGITS_CHECKS = (
-    Check("numbers", "how 0 to 9999 are split, by number of digits", "told", how),
+    Check("numbers", "how 0 to 9999 are split, by number of digits", "told", number_splits),
     Check("digits", "numbers with equally many digits are split in the same way", "warning", consistent, "C6"),
 )
 
@@ -339,19 +339,19 @@ def covered(subject: TokenizerUnderTest) -> Finding:
     if boundaries is None:
         return not_applicable("it does not define its pre-tokens")
     texts = [b"", *EVERY_PROBE, *white_space(), *emoji_sequences(), *invalid_utf8(), *blocks()]
-    whole = held = 0
+    whole = joined = 0
     wrong: list[bytes] = []
     for text in texts:
         bounds = boundaries(text).tolist()
         ascending = all(start < end for start, end in pairwise(bounds))
         end_to_end = ascending and (bounds[0], bounds[-1]) == (0, len(text))
         size = len(b"".join(text.split()))
-        whole, held = whole + size, held + size * end_to_end
+        whole, joined = whole + size, joined + size * end_to_end
         if not end_to_end:
             wrong.append(text)
-    sentence = f"{held:,} of {whole:,} bytes that are not white space are in pre-tokens"
+    sentence = f"{joined:,} of {whole:,} bytes that are not white space are in pre-tokens"
     examples = [Example(min(wrong, key=len))] if wrong else []
-    return Finding(held >= LEAST_COVERED * whole and not wrong, sentence, examples, {"bytes": whole, "held": held})
+    return Finding(joined >= LEAST_COVERED * whole and not wrong, sentence, examples, {"bytes": whole, "held": joined})
 
 
 NORMALISER_CHECKS = (

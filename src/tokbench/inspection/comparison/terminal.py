@@ -54,7 +54,7 @@ class Line:
         return {BETTER: "b", WORSE: "a"}.get(self.row["verdict"], "")  # type: ignore[return-value]
 
     @property
-    def ahead(self) -> Literal["a", "b", ""]:
+    def leader(self) -> Literal["a", "b", ""]:
         """The one with the better value; empty if they are equal or not ranked."""
         not_ranked = self.row["verdict"] == NOT_TESTED and not (self.single or self.row["low"] is not None)
         if not_ranked or not may_rank(self.row.get("seeds")):
@@ -130,7 +130,7 @@ def single_leads(parts: Sequence[LineGroup]) -> dict[str, list[str]]:
     """Return the single numbers at which each of ``a`` and ``b`` is better in every line."""
     ahead: dict[str, set[str]] = {}
     for line in (line for part in parts for line in part.lines if line.single and not line.restates):
-        ahead.setdefault(line.what, set()).add(line.ahead)
+        ahead.setdefault(line.what, set()).add(line.leader)
     return {side: [what for what, sides in ahead.items() if sides == {side}] for side in ("a", "b")}
 
 
@@ -159,7 +159,7 @@ def _table(part: LineGroup, a: str, b: str) -> list[str]:
             for value in (row["difference"], row["low"], row["high"])
         ]
         interval = "–" if signed[1] is None else f"{signed[1]} to {signed[2]}"
-        verdict = names.get(line.winner) or (names.get(line.ahead, "–") if line.single else row["verdict"])
+        verdict = names.get(line.winner) or (names.get(line.leader, "–") if line.single else row["verdict"])
         values = [
             "–" if value is None else format_value(value, part.kind, decimals)
             for value in (row["value_b"], row["value_a"])

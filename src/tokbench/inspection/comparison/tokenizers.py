@@ -421,5 +421,5 @@ def _line(line: Line) -> dict[str, Any]:
         "p_holm": row["holm"],
         "verdict": row["verdict"],
         "reason": row["reason"],
-        "ahead": line.ahead or None,
+        "ahead": line.leader or None,
     }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.identity import Makers, TextDigest, made_from, makers_of_metadata
 from tokbench.io.json import write_result
-from tokbench.io.parquet import parquet, require, strings, whole
+from tokbench.io.parquet import parquet, read_rows, require, strings
 from tokbench.statistics.comparisons.translations import CHRF_ORDER, Score, bleu, chrf, mean, resample_scores
 
 NEAR = 1e-6
@@ -154,7 +154,7 @@ def _comet(checkpoint: Path, translated: TranslatedSplit) -> NDArray[np.float64]
 def _read(path: Path) -> TranslatedSplit:
     with parquet(path, "translations", "translate the split again") as file:
         require(file.schema_arrow, pair="whole numbers", source="text", reference="text", translation="text")
-        table = whole(file)
+        table = read_rows(file)
         source, reference, translation = (
             [cell or "" for cell in strings(table.column(name))] for name in ("source", "reference", "translation")
         )
