@@ -203,7 +203,7 @@ def pretrain_command(
     from tokbench.commands.recipes import recipe_options
     from tokbench.io.yaml import parse_yaml
     from tokbench.models.pretraining.options import PRESETS, MptOptions, TrainingResources, architecture_of
-    from tokbench.models.pretraining.run import run_pretraining
+    from tokbench.models.pretraining_run import run_pretraining
     from tokbench.options import validated
 
     log_to_stderr()
@@ -236,7 +236,7 @@ def train_byte_lm_command(
     """
     from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import byte_lm_recipe
-    from tokbench.models.byte_lm.files import train_byte_lm
+    from tokbench.models.byte_shards import train_byte_lm
 
     log_to_stderr()
     folders = Path(output), Path(checkpoints or f"{output}.checkpoints")
@@ -259,7 +259,7 @@ def score_bytes_command(recipe: str, model: str, output: str, megabytes: int | N
     """
     from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import byte_lm_recipe
-    from tokbench.models.byte_lm.files import score_bytes
+    from tokbench.models.byte_shards import score_bytes
 
     log_to_stderr()
     score_bytes(shards, Path(model), byte_lm_recipe(recipe), Path(output), megabytes=megabytes)

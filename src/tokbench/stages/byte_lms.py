@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tokbench.config.experiment import Experiment
 
 LIBRARIES = ("torch", "transformers")
-CODE = "tokbench.models.byte_lm.files"
+CODE = "tokbench.models.byte_shards"
 
 
 class ByteLmTarget(NamedTuple):

@@ -27,7 +27,7 @@ PACK = stages.add(Stage("pack", run=f"{PACKERS}:pack_command", methods=_slices))
 PRETRAIN = stages.add(
     Stage(
         "pretrain",
-        run="tokbench.models.pretraining.run:run_pretraining",
+        run="tokbench.models.pretraining_run:run_pretraining",
         results=(
             Result(
                 "model", "models/{model}/{variant}/{size}", all_trained, "Folder models/MODEL/VARIANT/SIZE, for curves"
