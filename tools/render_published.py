@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.config.experiment import Experiment
-from tokbench.config.load import over
+from tokbench.config.load import merge_values
 from tokbench.errors import TokbenchError
 from tokbench.io.tables import read_frame
 from tokbench.io.yaml import parse_yaml, read_yaml
@@ -51,7 +51,7 @@ def experiment_of(place: Path) -> tuple[Experiment, dict[str, Any]]:
         raise TokbenchError(f"{place / 'README.md'}: no --configfile; add the command with it")
     experiment: dict[str, Any] = {}
     for name in named[1].split():
-        experiment = over(experiment, read_yaml(ROOT / name))
+        experiment = merge_values(experiment, read_yaml(ROOT / name))
     without_text = {key: value for key, value in experiment.items() if key not in TRANSLATION_KEYS}
     return validated(without_text, Experiment, str(place)), experiment
 
