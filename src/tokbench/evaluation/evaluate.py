@@ -337,9 +337,7 @@ def evaluate(
         most = suite.document_bytes
         text = TextDigest()
         read = text.watched(bits_per_byte_documents, lambda document: document.text)
-        named = [
-            document._replace(text=leading_text(document.text, most)) if most else document for document in read
-        ]
+        named = [document._replace(text=leading_text(document.text, most)) if most else document for document in read]
         makers["text"] = text.hexdigest()
         documents = [document.text for document in named]
         result["bits_per_byte"], overlapping = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
