@@ -250,8 +250,9 @@ def tokbench(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.Monk
 
 @pytest.fixture(scope="session", autouse=True)
 def temporary(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Remove files of killed processes with the folders of these tests."""
+    """Remove files of killed processes with the folders of these tests, and use a cache of their own."""
     tempfile.tempdir = os.environ["TMPDIR"] = str(tmp_path_factory.mktemp("temporary"))
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture

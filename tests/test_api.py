@@ -173,8 +173,9 @@ def test_compare(counts: PretokenCounts) -> None:
     held_out = ["the cat and the mat", "the cat sat on the mat", b"the hat \xff"]
     table = tokbench.compare([small, large], held_out)
     assert table.columns == [
-        "name", "pretokenization", "size", "tokens", "bytes_per_token", "changed", "difference", "low", "high", "holm",
-        "verdict", "reason", "documents",
+        "language", "name", "pretokenization", "size", "tokens", "bytes_per_token", "changed",
+        "difference", "low", "high", "holm", "verdict", "reason", "documents",
+        "difference_best", "low_best", "high_best", "holm_best", "verdict_best", "reason_best", "premium",
     ]  # fmt: skip
     tokens = [sum(one.count(text) for text in held_out) for one in (small, large)]
     assert table["tokens"].to_list() == tokens

@@ -147,15 +147,15 @@ def test_compare_by_name_and_by_folder(
     assert of_texts.startswith("At 300: short needs ")
     assert f"Tokens of {len(texts)} documents: {texts[0]} and {len(texts) - 1} others" in of_texts
     single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts, as_bytes).stdout.decode()
-    assert "300 against 320" in single
-    assert single.startswith("They differ in size: long has 300 tokens, short has 320.\nshort needs ")
+    assert single.startswith("short (320 tokens) needs ")
+    assert "than long (300 tokens) (" in single
     assert "not tested: different sizes, 300 and 320 tokens." in single
     for name in ("long", "short"):
         Tokenizer(Vocabulary((*BYTES, b"th")[: 257 - (name == "short")]), "gpt2", "greedy", name=name).save(
             tmp_path / name
         )
     own = ("compare", tmp_path / "long", tmp_path / "short", *texts, as_bytes)
-    assert tokbench(*own).stdout.startswith(b"They differ in size: long has 257 tokens, short has 256.\n")
+    assert tokbench(*own).stdout.startswith(b"short (256 tokens) needs ")
     assert json.loads(tokbench(*own, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 257, "b": 256}]
 
 
@@ -306,7 +306,7 @@ def test_comparison_of_unequal_vocabularies_has_no_nominal_size(tokbench: Tokben
         Tokenizer(Vocabulary(tokens), "gpt2", "greedy", name=name).save(tmp_path / name)
     (tmp_path / "text.txt").write_text("abc")
     given = ("compare", tmp_path / "x", tmp_path / "y", tmp_path / "text.txt")
-    assert tokbench(*given).stdout.startswith(b"They differ in size: x has 256 tokens, y has 257.")
+    assert tokbench(*given).stdout.startswith(b"y (257 tokens) needs 33.3 % fewer tokens than x (256 tokens) (")
     assert json.loads(tokbench(*given, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 256, "b": 257}]
 
 
@@ -320,7 +320,8 @@ def test_different_pretokenizers_are_named_first(tokbench: Tokbench, tmp_path: P
     assert json.loads(tokbench(*asked, "--json").stdout)["pretokenizations"] == {"a": "gpt2", "b": "first_space"}
     same = tokbench("compare", tmp_path / "a", tmp_path / "c", tmp_path / "text.txt")
     assert same.status == 0
-    assert b"pre-tokenizer" not in same.stdout
+    assert b"(pre-tokenizer" not in same.stdout
+    assert b"The tokenizers differ" not in same.stdout
 
 
 def test_json_has_no_number_that_json_lacks() -> None:

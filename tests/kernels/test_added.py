@@ -87,9 +87,9 @@ def test_strings_that_the_others_split_have_no_patterns() -> None:
 
 
 def test_a_label_has_the_number_of_many_strings() -> None:
-    assert before(["a", "b"], "gpt2").label == "added_tokens (tokens a, b, others gpt2)"
+    assert before(["a", "b"], "gpt2").label == "gpt2 with added tokens a, b"
     many, others = (before([f"{letter}{number}" for number in range(99)], "gpt2").label for letter in "ab")
-    assert many.startswith("added_tokens (tokens 99 (")
+    assert many.startswith("gpt2 with added tokens 99 (")
     assert many != others
 
 

@@ -1,5 +1,6 @@
 """Tokenizers from Python objects: paths, names on the hub, objects of other libraries, and plain functions."""
 
+import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 
 from tokbench.adapters.forms import FORMS
 from tokbench.adapters.forms.ranks import RANKS, SETTINGS
+from tokbench.adapters.hub import hub_folder, hub_name
 from tokbench.adapters.read import import_tokenizer, open_tokenizer
 from tokbench.errors import TokbenchError
 from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
+from tokbench.io.paths import is_hub_name
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.encoder import html_of, shown
@@ -43,9 +46,10 @@ def load(
     Args:
         source: a folder that ``Tokenizer.save`` wrote; a file or folder that ``tokbench import`` reads
             (``tokenizer.json``, tiktoken ranks, ``tekken.json``, SentencePiece models, ``merges.txt``, folders of
-            ``transformers``); a name on the hub; a ``tokenizers.Tokenizer``; a tokenizer of ``transformers``; a
-            ``tiktoken.Encoding``; or a ``sentencepiece.SentencePieceProcessor``. A
-            :class:`~tokbench.tokenizer.tokenizer.Tokenizer` is returned as it is.
+            ``transformers``); a name on the hub, with ``revision`` or as ``hf:OWNER/NAME``; a
+            ``tokenizers.Tokenizer``; a tokenizer of ``transformers``; a ``tiktoken.Encoding``; or a
+            ``sentencepiece.SentencePieceProcessor``. A :class:`~tokbench.tokenizer.tokenizer.Tokenizer` is returned as
+            it is.
         revision: full hash of the commit, for a name on the hub. Nothing is downloaded without it.
         form: format of the file, as in ``tokbench import --from``. Default: detected from its content.
         pattern: pre-tokenizer name or regular expression, for files that do not contain one.
@@ -90,6 +94,8 @@ def _argument(flag: re.Match[str]) -> str:
 
 
 def _loaded(source: Any, options: dict[str, Any], form: str | None, name: str) -> Tokenizer:
+    if isinstance(source, str) and is_hub_name(source):
+        source = hub_folder(hub_name(source))
     if isinstance(source, str | PurePath):
         return open_tokenizer(str(source), form, options, name=name)
     if "revision" in options or form is not None:
@@ -104,7 +110,9 @@ def _loaded(source: Any, options: dict[str, Any], form: str | None, name: str) -
     if library is None:
         remedy = "pass tokbench.wrap(function)" if callable(source) else "pass a path, or an object of a tokenizer"
         raise TokbenchError(f"{shown(source)} is not a tokenizer that can be read; {remedy}")
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as temporary:
+        folder = os.path.join(temporary, library)
+        os.mkdir(folder)
         place, form, called = READERS[library](source, Path(folder))
         kind = f"{library}.{type(source).__name__}"
         try:

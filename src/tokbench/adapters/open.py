@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 SAY_THEIR_PATTERN = ("tokenizer_json", "tekken", "sentencepiece", "wordpiece")
 """Forms whose files contain a pattern: of several tokenizers, ``--pattern`` applies to the others."""
 
+GUESSED = ("merges", "python")
+"""Forms whose errors depend on whether the form was named."""
+
 
 @dataclass(frozen=True)
 class ImportOptions:
@@ -25,6 +28,7 @@ class ImportOptions:
         segmentation: segmentation instead of the form's.
         added: which added tokens are tokens.
         special: special tokens of a file of ranks, with their ids.
+        check: compare the ids of files with those of their library again; default: the user's cache has the result.
     """
 
     form: str | None = None
@@ -32,6 +36,7 @@ class ImportOptions:
     segmentation: str | None = None
     added: str | None = None
     special: Mapping[str, int] | None = None
+    check: bool | None = None
 
     @property
     def flags(self) -> list[str]:
@@ -59,8 +64,13 @@ def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
         return Tokenizer.load(path)  # Without the readers of other files, whose import takes longer.
     from tokbench.adapters import read
 
-    options = {"pattern": reading.pattern, "segmentation": reading.segmentation, "added": reading.added}
-    return read.open_tokenizer(path, reading.form, {**options, "special_tokens": reading.special})
+    options: dict[str, object] = {
+        "pattern": reading.pattern,
+        "segmentation": reading.segmentation,
+        "added": reading.added,
+    }
+    options |= {"special_tokens": reading.special}
+    return read.open_tokenizer(path, reading.form, options, again=bool(reading.check))
 
 
 def one_of_several(path: Path, reading: ImportOptions) -> "Tokenizer":
@@ -74,6 +84,8 @@ def one_of_several(path: Path, reading: ImportOptions) -> "Tokenizer":
     file = file_in(path) if path.is_dir() else None
     form = reading.form or (file[1] if file else detect_format(path))
     unsaid = replace(reading, pattern=None) if form in SAY_THEIR_PATTERN else reading
+    if path.is_file() and form not in GUESSED:
+        unsaid = replace(unsaid, form=form)  # The content is not read again.
     return open_tokenizer(str(path), unsaid if form == "tiktoken" else replace(unsaid, special=None))
 
 

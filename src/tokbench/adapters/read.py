@@ -1,36 +1,30 @@
 """Import of external tokenizers, with a comparison with the library that they were made for.
 
-Files of a tokenizer on the Hugging Face hub are downloaded only by name and revision, and only by this module. No code
-is downloaded or run.
+Names on the Hugging Face hub are those of :mod:`tokbench.adapters.hub`.
 """
 
 import hashlib
-import json
 import os
-import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from tokbench.adapters.cache import cached
 from tokbench.adapters.end_of_text import end_of_text
 from tokbench.adapters.export_hugging_face import differing
 from tokbench.adapters.forms import FORMS, read_form
-from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.adapters.forms.transformers import detect_format, file_in, starts_as_merges
+from tokbench.adapters.hub import REVISION, fetched_folder, fetched_record
 from tokbench.adapters.loss import FirstDifference, Loss, first_difference, loss_of
 from tokbench.adapters.probes import probes, texts_with
-from tokbench.errors import TokbenchError, on_one_line, shortened, unknown
-from tokbench.io.contents import FILES as TOKENIZER_FILES
+from tokbench.errors import TokbenchError, on_one_line, unknown
 from tokbench.io.paths import is_source
-from tokbench.io.text_files import first_line
 from tokbench.options import Options, validated
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import access_texts
@@ -43,16 +37,8 @@ from tokbench.tokenizer.libraries.python import source_of
 from tokbench.tokenizer.libraries.python_functions import PythonTokenizer
 from tokbench.tokenizer.roundtrip import readable
 
-FILES = (
-    *(name for group in TOKENIZER_FILES for name in group if not name.endswith("*")),
-    *("vocab.json", "encoder.json", "target.spm", "target_vocab.json", "tiktoken.json", *SETTINGS),
-)
-"""Files of a repository that are downloaded."""
-REVISION = re.compile("[0-9a-f]{40}")
 FLAGS = {"special_tokens": "special", "end_of_text": "end-of-text"}
 """Flags of the command line whose names differ from those of the options."""
-RECORD = "fetched.json"
-"""Record of the source in a folder of downloaded files."""
 
 
 class HubTokenizer(Options):
@@ -78,9 +64,8 @@ def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
         return
     if form != "transformers":
         raise TokbenchError(f"--revision: only --from transformers accepts a name on the hub, not '{form}'")
-    with TemporaryDirectory() as folder:
-        fetch_files(path, revision, Path(folder))
-        yield Path(folder)
+    with fetched_folder(path, revision) as folder:
+        yield folder
 
 
 def _require_path(path: str, form: str | None) -> None:
@@ -91,32 +76,6 @@ def _require_path(path: str, form: str | None) -> None:
         )
 
 
-def fetch_files(path: str, revision: str, folder: Path) -> None:
-    """Download the files of a name on the hub into an existing folder, with a record of their source.
-
-    Raises:
-        TokbenchError: the revision is not a full hash, or the hub does not return the files.
-    """
-    if not REVISION.fullmatch(revision):
-        raise TokbenchError(f"--revision {shortened(revision)}: pass the full hash, 40 hexadecimal digits")
-    from huggingface_hub import snapshot_download
-
-    try:
-        snapshot_download(path, revision=revision, allow_patterns=list(FILES), local_dir=folder)
-    except Exception as error:
-        raise TokbenchError(f"{path} at {revision[:8]}: cannot be fetched ({first_line(error)})") from None
-    shutil.rmtree(folder / ".cache", ignore_errors=True)  # the library's record for later downloads
-    (folder / RECORD).write_text(json.dumps({"path": path, "revision": revision}) + "\n", encoding="utf-8")
-
-
-def fetched_record(folder: Path) -> dict[str, str]:
-    """Return the record of downloaded files in a folder; empty if there is none."""
-    try:
-        return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return {}
-
-
 def read_tokenizer(
     path: Path | str,
     form: str,
@@ -124,6 +83,7 @@ def read_tokenizer(
     *,
     name: str = "",
     texts: Iterable[bytes] | None = None,
+    again: bool = False,
 ) -> Tokenizer:
     """Read an external tokenizer: native if Tokbench's three phases return its ids, otherwise run by its library.
 
@@ -134,6 +94,8 @@ def read_tokenizer(
         name: name in tables; default: that of the file.
         texts: documents on which our ids must equal those of the library, in addition to the texts of
             :mod:`tokbench.adapters.probes` and to texts made from its pattern.
+        again: read and compare again, even if the tokenizer is in the user's cache, see :mod:`tokbench.adapters.cache`
+            (default: False). With ``texts``, it is always read again.
 
     Returns:
         A native :class:`~tokbench.tokenizer.tokenizer.Tokenizer`, or an
@@ -143,8 +105,15 @@ def read_tokenizer(
     Raises:
         TokbenchError: the file is damaged or not of the form, or an option or a library is missing.
     """
+    path, options = Path(path), options or ReadOptions()
+
+    def read() -> Tokenizer:
+        return _read(path, form, options, name, texts)
+
     try:
-        return _read(Path(path), form, options or ReadOptions(), name, texts)
+        if texts is not None or form == "python":  # Functions may use other files.
+            return read()
+        return cached(path, f"{form}\n{options.model_dump_json()}\n{name}", read, again=again)
     except TokbenchError as error:
         raise error if str(path) in str(error) else TokbenchError(f"{path}: {error}") from None
 
@@ -156,6 +125,7 @@ def import_tokenizer(
     *,
     name: str = "",
     texts: Iterable[bytes] | None = None,
+    again: bool = False,
 ) -> tuple[Tokenizer, Loss | None]:
     """Read a tokenizer as :func:`read_tokenizer` does, after a download if a revision is given, and measure its losses.
 
@@ -165,6 +135,7 @@ def import_tokenizer(
         options: settings that the file lacks, see :class:`ReadOptions`.
         name: name in tables.
         texts: documents to compare ids and measure losses on.
+        again: as for :func:`read_tokenizer`.
 
     Returns:
         The tokenizer, and its losses on ``texts`` (None without texts).
@@ -177,7 +148,7 @@ def import_tokenizer(
         raise TokbenchError(f"--from: {unknown(known, 'form', FORMS)}")
     try:
         with fetched(path, known, chosen.revision) as place:
-            tokenizer = read_tokenizer(place, known, chosen, name=name, texts=texts)
+            tokenizer = read_tokenizer(place, known, chosen, name=name, texts=texts, again=again)
             record = fetched_record(place)
     except TokbenchError as error:
         raise (_unrecognised(error, Path(path)) if form is None and known == "merges" else error) from None
@@ -190,7 +161,9 @@ def import_tokenizer(
     return tokenizer, loss
 
 
-def open_tokenizer(path: str, form: str | None, options: Mapping[str, Any], *, name: str = "") -> Tokenizer:
+def open_tokenizer(
+    path: str, form: str | None, options: Mapping[str, Any], *, name: str = "", again: bool = False
+) -> Tokenizer:
     """Open the tokenizer in a folder of Tokbench, or in a file or a folder of another library.
 
     Args:
@@ -198,6 +171,7 @@ def open_tokenizer(path: str, form: str | None, options: Mapping[str, Any], *, n
         form: likewise.
         options: likewise; none for a folder of Tokbench.
         name: name in tables.
+        again: likewise.
 
     Raises:
         TokbenchError: there is no tokenizer, or options are given for a folder of Tokbench.
@@ -210,7 +184,7 @@ def open_tokenizer(path: str, form: str | None, options: Mapping[str, Any], *, n
             raise TokbenchError(f"{path}: the folder contains all settings; leave --{flag} out")
         if ours or file_in(place) is None:
             return Tokenizer.load(place)  # Its error names a missing file.
-    return import_tokenizer(path, form, options, name=name)[0]
+    return import_tokenizer(path, form, options, name=name, again=again)[0]
 
 
 def _unrecognised(error: TokbenchError, place: Path) -> TokbenchError:

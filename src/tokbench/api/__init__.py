@@ -16,7 +16,7 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokbench.api.texts import Paths, Texts, documents_of, texts_of, tokenizer_of
+from tokbench.api.texts import Paths, Texts, documents_of, tagged_texts, texts_of, tokenizer_of
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.pretokenization import Setting
@@ -248,24 +248,37 @@ def _measured_counts(tokenizer: Tokenizer, counts: PretokenCounts, families: Map
     return measure_counted_text(tokenizer, {"": counts}, families=families)
 
 
-def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) -> "Comparison":
+def compare(
+    tokenizers: Iterable[Tokenizer],
+    texts: Texts | Mapping[str, Texts],
+    *,
+    premium: str | None = None,
+    threads: int = 1,
+) -> "Comparison":
     """Compare the numbers of tokens of the same documents; differences are relative to the first tokenizer.
 
     Args:
         tokenizers: two or more.
-        texts: documents as in :func:`count`, which no tokenizer was built from; two or more for intervals.
+        texts: documents as in :func:`count`, which no tokenizer was built from; two or more for intervals. A mapping
+            from language tags to documents compares by language, too, as do files whose records have a language and
+            folders named by languages.
+        premium: language tag of the reference of premiums, for parallel texts. Default: no premiums.
         threads: number of threads. Default: 1.
 
     Returns:
-        One row per tokenizer, in the given order: ``name``, ``pretokenization``, ``size`` (nominal; null if unknown),
-        ``tokens``, ``bytes_per_token``, ``changed`` (documents that decoding does not restore), ``difference`` (tokens
-        relative to the first tokenizer, minus 1), ``low`` and ``high`` (its 95 % interval over documents), ``holm``
-        (p-value corrected for all pairs), ``verdict``, ``reason`` (why it is not tested) and ``documents`` (those with
-        text; copies count once). ``baseline`` is the name of the first tokenizer, and ``best()`` returns the result as
-        a sentence. The verdicts are those of ``tokbench compare`` and of an experiment's tables.
+        One row per tokenizer, in the given order, then one per tokenizer for each language: ``language`` (null for all
+        documents), ``name``, ``pretokenization``, ``size`` (nominal; null if unknown), ``tokens``,
+        ``bytes_per_token``, ``changed`` (documents that decoding does not restore), ``difference`` (tokens relative to
+        the first tokenizer, minus 1), ``low`` and ``high`` (its 95 % interval over documents), ``holm`` (p-value
+        corrected for all pairs), ``verdict``, ``reason`` (why it is not tested) and ``documents`` (those with text;
+        copies count once). ``difference_best`` to ``reason_best`` are relative to the tokenizer with the fewest tokens.
+        ``premium`` is the number of tokens of a language relative to that of the reference. ``baseline`` is the name of
+        the first tokenizer, ``best()`` returns the result as a sentence, ``to_latex()`` and ``to_markdown()`` return
+        tables, ``plot()`` a figure. The verdicts are those of ``tokbench compare`` and of an experiment's tables.
 
     Raises:
-        TokbenchError: fewer than two tokenizers, an argument that is not a tokenizer, or no bytes to encode.
+        TokbenchError: fewer than two tokenizers, an argument that is not a tokenizer, no bytes to encode, or a premium
+            of texts that are not parallel.
 
     Examples:
         >>> counts = tokbench.count("the cat sat on the mat and the hat " * 9)
@@ -282,12 +295,11 @@ def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) 
     from tokbench.inspection.comparison.texts import compare_texts
 
     tokenizers = _several_tokenizers(tokenizers)
-    documents = list(texts_of("compare", texts))
+    documents, languages = tagged_texts("compare", texts)
     if not any(documents):
         raise TokbenchError("compare: the texts are empty; pass documents with text")
-    return comparison_of(
-        compare_texts(_distinct([tokenizer.name for tokenizer in tokenizers]), tokenizers, documents, threads)
-    )
+    names = _distinct([tokenizer.name for tokenizer in tokenizers])
+    return comparison_of(compare_texts(names, tokenizers, documents, threads, languages), premium)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -5,13 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from glob import glob
 from itertools import chain
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tokbench.corpus.languages import TAG
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.compression import Fields
 from tokbench.io.contents import ENDINGS
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import as_bytes, is_iterable, is_text, plain, reject_table, shown
+
+if TYPE_CHECKING:
+    from tokbench.corpus.documents import Document
 
 Text = str | bytes | bytearray | memoryview
 Texts = Text | Path | Iterable[Text | Path]
@@ -48,12 +52,44 @@ def texts_of(call: str, texts: Any) -> Iterator[bytes]:
     return chain.from_iterable(_of_file(text) if isinstance(text, PurePath) else (as_bytes(text),) for text in texts)
 
 
+def tagged_texts(call: str, texts: Any) -> tuple[list[bytes], list[str]]:
+    """Return the bytes of each text, and its language: a key of a mapping, or that of a record or folder; else empty.
+
+    Args:
+        call: name of the function that received the texts, for messages.
+        texts: as for :func:`texts_of`, or a mapping from language tags to such texts.
+
+    Raises:
+        TokbenchError: as for :func:`texts_of`; other mappings are rejected.
+    """
+    documents: list[tuple[str, bytes]]
+    if isinstance(texts, Mapping) and all(isinstance(key, str) and TAG.fullmatch(key) for key in texts):
+        documents = [(language, text) for language, part in texts.items() for text in texts_of(call, part)]
+    elif isinstance(texts, PurePath):
+        documents = [(document.language, document.text) for document in _documents_of_file(texts)]
+    elif is_text(texts) or not is_iterable(texts):
+        documents = [("", text) for text in texts_of(call, texts)]
+    else:
+        reject_table(texts)
+        documents = []
+        for text in texts:
+            if isinstance(text, PurePath):
+                documents += [(document.language, document.text) for document in _documents_of_file(text)]
+            else:
+                documents.append(("", as_bytes(text)))
+    return [text for _, text in documents], [language for language, _ in documents]
+
+
 def _of_file(path: PurePath) -> Iterator[bytes]:
-    from tokbench.corpus.text_files import read_files
+    return (document.text for document in _documents_of_file(path))
+
+
+def _documents_of_file(path: PurePath) -> "Iterator[Document]":
+    from tokbench.corpus.language_folders import read_texts
 
     if not os.path.exists(path):
         raise TokbenchError(f"{path}: no such file; name an existing file")
-    return (document.text for document in read_files([os.fspath(path)]))
+    return read_texts([os.fspath(path)])
 
 
 def _reject_path(call: str, text: str) -> None:

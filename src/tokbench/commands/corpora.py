@@ -49,7 +49,8 @@ def fetch_pairs_command(recipe: str, output: str) -> None:
 @click.option("-o", "--output", required=True, type=OutputFolder("fetched tokenizer"), help="Folder of the files.")
 def fetch_tokenizer_command(recipe: str, output: str) -> None:
     """Fetch the files of a tokenizer from the Hugging Face hub at a pinned revision. Its import needs no network."""
-    from tokbench.adapters.read import HubTokenizer, fetch_files
+    from tokbench.adapters.hub import fetch_files
+    from tokbench.adapters.read import HubTokenizer
     from tokbench.commands.recipes import recipe_options
     from tokbench.io.atomic import atomic_folder
 

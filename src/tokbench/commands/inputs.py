@@ -12,7 +12,7 @@ import click
 
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import check_regular
-from tokbench.io.paths import is_source
+from tokbench.io.paths import is_hub_name, is_source
 
 DATA = ("text", "marked_up", "folder")
 """Kinds of content that may be data of a command. Their readers reject content that they cannot read."""
@@ -70,7 +70,9 @@ class InputPath(OfContent, click.ParamType):
         self.kinds = kinds
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if not os.path.exists(value) and not (self.functions and is_source(value)):
+        if self.functions and (is_source(value) or is_hub_name(value)):
+            return value
+        if not os.path.exists(value):
             remedy = f"; {self.remedy}" if self.remedy else ""
             raise TokbenchError(f"{value}: no such {self.what}{remedy}")
         self.reject_other(value)
@@ -122,8 +124,10 @@ class InputFile(OfContent, click.File):
 
 
 class TokenizerPath(click.Path):
-    """A folder or file of a tokenizer, or ``FILE.py:FUNCTION``; :func:`tokbench.adapters.open.open_tokenizer` decides
-    by content, unless ``--from`` names its form."""
+    """A folder or file of a tokenizer, ``FILE.py:FUNCTION``, or ``hf:OWNER/NAME`` on the hub, which becomes its folder.
+
+    :func:`tokbench.adapters.open.open_tokenizer` decides by content, unless ``--from`` names its form.
+    """
 
     def __init__(self) -> None:
         super().__init__(exists=True)
@@ -131,6 +135,10 @@ class TokenizerPath(click.Path):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if isinstance(value, str) and is_source(value):
             return value
+        if isinstance(value, str) and is_hub_name(value):
+            from tokbench.adapters.hub import hub_folder, hub_name
+
+            return str(hub_folder(hub_name(value)))
         return super().convert(value, parameter, context)
 
 

@@ -134,8 +134,17 @@ def _style() -> "Callable[[str, Result], str]":
     metavar="TEXT",
     help="Text to train the n-gram models on instead; may be repeated.",
 )
+@click.option("--premium", metavar="LANGUAGE", help="Print tokens relative to those of the same text in LANGUAGE.")
 @click.option("--all", "every", is_flag=True, help="Print all tables, not only the first three.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "markdown", "latex", "json", "csv"]),
+    default="text",
+    show_default=True,
+    help="Format of the output.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as --format json.")
 @field_options
 @reading_options
 def compare_command(
@@ -145,19 +154,22 @@ def compare_command(
     gap: bool,
     ngram_bits: bool,
     training: tuple[str, ...],
+    premium: str | None,
     every: bool,
+    output_format: str,
     as_json: bool,
     fields: "Fields",
     reading: "ImportOptions",
 ) -> None:
-    """Compare tokenizers with the first, with 95 % intervals and verdicts.
+    """Compare any number of tokenizers with the first and with the best, with 95 % intervals and verdicts.
 
     A TOKENIZER is a variant of the experiment --results (VARIANT or VARIANT/SIZE), a folder, an external tokenizer
-    file, or FILE.py:FUNCTION. With --results, a path must begin with ./, ../ or /. Only sizes that both have are
-    compared. The content of a file decides whether it is a tokenizer or a text.
+    file, FILE.py:FUNCTION, or hf:OWNER/NAME on the Hugging Face hub. With --results, a path must begin with ./, ../ or
+    /. Only sizes that both have are compared. The content of a file decides whether it is a tokenizer or a text.
 
-    With TEXT, only the tokens of these documents are compared. Without TEXT, variants of an experiment are compared on
-    its evaluation split, its tables and the answers of its models.
+    With TEXT, the tokens of these documents are compared, in total and by language: that of each record, or the names
+    of folders such as en/ de/ hi/. Without TEXT, variants of an experiment are compared on its evaluation split, its
+    tables and the answers of its models.
     """
     from tokbench.inspection.comparison.named_tokenizers import separate
 
@@ -167,25 +179,18 @@ def compare_command(
             TOKENIZER.convert(text, None, None)
     for text in files:
         TEXT.convert(text, None, None)
-    from tokbench.inspection.comparison.terminal import comparison_text
+    from tokbench.inspection.comparison.formats import comparison_output
     from tokbench.inspection.comparison.tokenizers import Further, comparisons
 
+    output_format = "json" if as_json else output_format
+    if not files and (premium or output_format not in ("text", "json")):
+        named = f"--premium {premium}" if premium else f"--format {output_format}"
+        raise TokbenchError(f"{named}: for texts only; name files of text after the tokenizers")
     exit_status.describe_task(f"compare {tokenizers[0]} with {', '.join(tokenizers[1:])}")
     further = Further(gap, ngram_bits or bool(training), training)
     with progress("compare"):
-        comparisons_made = comparisons(tokenizers, files, results, limit, fields, reading, further)
-    if as_json:
-        from tokbench.inspection.comparison.tokenizers import comparisons_json
-        from tokbench.io.json import written
-
-        click.echo(written(comparisons_json(comparisons_made)), nl=False)
-        return
-    most = None if every else TABLES
-    texts = [
-        comparison_text(comparison.a, comparison.b, comparison.parts, comparison.unequal, comparison.notes, most)
-        for comparison in comparisons_made
-    ]
-    click.echo("\n".join(texts), nl=False)
+        compared = comparisons(tokenizers, files, results, limit, fields, reading, further)
+    click.echo(comparison_output(compared, output_format, premium, None if every else TABLES), nl=False)
 
 
 @command("compare_experiments", "list what changed between runs", group="extras", place=40)

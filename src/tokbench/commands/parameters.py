@@ -207,7 +207,7 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def bundled(*args: Any, **given: Any) -> None:
-        chosen = {name: given.pop(name) or None for name in ("form", "pattern", "segmentation", "added")}
+        chosen = {name: given.pop(name) or None for name in ("form", "pattern", "segmentation", "added", "check")}
         special = special_tokens(given.pop("special"))
         command(*args, reading=ImportOptions(**chosen, special=special), **given)
 
@@ -235,6 +235,11 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Added tokens to recognise in texts: all but special ones (words, default), none (text) or all.",
         ),
         click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL),
+        click.option(
+            "--check",
+            is_flag=True,
+            help="Compare the ids of an external file with its library's again; default: once, the result is kept.",
+        ),
     )
     return _all(bundled, *options)
 

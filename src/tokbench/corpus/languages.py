@@ -1,5 +1,6 @@
 """Language tag of untagged documents: none if no document of a text has a language, otherwise ``und``."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
@@ -7,6 +8,8 @@ from tokbench.errors import shortened
 
 UNDETERMINED = "und"
 """ISO 639 code of an undetermined language."""
+TAG = re.compile("[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
+"""Name of a folder or key of a mapping that is a language tag, such as ``de``, ``zho_Hant`` or ``pt-BR``."""
 Value = TypeVar("Value")
 
 

@@ -19,6 +19,8 @@ UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Control characters, line ends and bytes that are not UTF-8, which logs, messages and tables cannot contain."""
 ELSEWHERE = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 """URLs, which the workflow engine would look up in its storage plugins."""
+HUB = "hf:"
+"""Beginning of a name on the Hugging Face hub."""
 
 
 def literal(path: str | PathLike[str]) -> str:
@@ -80,3 +82,8 @@ def is_source(text: str) -> bool:
     """Return whether a text is ``FILE.py:FUNCTION`` and there is such a file."""
     file, _, name = text.rpartition(":")
     return file.endswith(".py") and name.replace(".", "").isidentifier() and os.path.isfile(file)
+
+
+def is_hub_name(text: str) -> bool:
+    """Return whether an argument names a tokenizer on the Hugging Face hub, ``hf:OWNER/NAME``."""
+    return text.startswith(HUB)

@@ -233,6 +233,8 @@ def _canonical(setting: Mapping[str, Any]) -> str:
 
 def _label(value: Any) -> str:
     """Return a setting, or a value in it, on one line."""
+    if isinstance(value, Mapping) and value.get("method") == "added_tokens":
+        return f"{_label(value['others'])} with added tokens {_label(value['tokens'])}"
     if isinstance(value, Mapping):
         message = ", ".join(
             f"{key.replace('_', ' ')} {_label(inner)}" for key, inner in value.items() if key != "method"

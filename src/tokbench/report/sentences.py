@@ -128,18 +128,12 @@ def comparison_sentence(row: Mapping[str, Any]) -> str:
 
     Args:
         row: columns of :data:`tokbench.statistics.comparisons.paired_comparisons.PAIRED_COMPARISONS`. Pre-tokenizers
-            are named if they differ.
+            are named if they differ, and so are the sizes ``size_a`` and ``size_b``, if the row has them.
 
     Examples:
         unigram needs 3.2 % more tokens than bpe (95 % interval +2.9 % to +3.5 %; 251 documents): significantly worse.
     """
-    differ = row.get("pretokenization_a") != row.get("pretokenization_b")
-    a, b = (
-        f"{row[side]} (pre-tokenizer {row.get(f'pretokenization_{side}') or UNKNOWN_PRETOKENIZER})"
-        if differ
-        else row[side]
-        for side in ("a", "b")
-    )
+    a, b = (_name_with_differences(row, side) for side in ("a", "b"))
     words, reason = words_of(row["measure"]), row.get("reason")
     named = row.get("model") or "{model}" not in words.setting
     return sentence(
@@ -151,6 +145,17 @@ def comparison_sentence(row: Mapping[str, Any]) -> str:
         evidence=_evidence(row),
         verdict=in_full(reason) if row["verdict"] == NOT_TESTED else IN_WORDS.get(row["verdict"], row["verdict"]),
     )
+
+
+def _name_with_differences(row: Mapping[str, Any], side: str) -> str:
+    """Return the name of a side, with its size and its pre-tokenizer if the other side has another."""
+    parts = []
+    if row.get("size_a") != row.get("size_b"):
+        size = row[f"size_{side}"]
+        parts.append("size not known" if size is None else pluralise(size, "token"))
+    if row.get("pretokenization_a") != row.get("pretokenization_b"):
+        parts.append(f"pre-tokenizer {row.get(f'pretokenization_{side}') or UNKNOWN_PRETOKENIZER}")
+    return f"{row[side]} ({', '.join(parts)})" if parts else str(row[side])
 
 
 def baseline_sentence(row: Mapping[str, Any]) -> str:

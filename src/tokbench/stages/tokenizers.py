@@ -98,7 +98,7 @@ BUILD = stages.add(
 )
 BUILD_INITIAL = stages.add(Stage("build_initial", run=BUILDER, methods=_build_initial))
 BUILD_INITIAL_RECIPE = stages.add(Stage("build_initial_recipe", run=BUILDER, methods=_build_initial_recipe))
-FETCH_TOKENIZER = stages.add(Stage("fetch_tokenizer", run="tokbench.adapters.read:fetch_files"))
+FETCH_TOKENIZER = stages.add(Stage("fetch_tokenizer", run="tokbench.adapters.hub:fetch_files"))
 IMPORT = stages.add(
     Stage("import", run="tokbench.adapters.imports:write_import", methods=_import, libraries=("tokenizers",))
 )

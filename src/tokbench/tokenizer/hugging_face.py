@@ -107,6 +107,8 @@ CHARACTERS: tuple[str, ...] = _characters()
 """Character of each of the 256 bytes."""
 SPELLED = dict(enumerate(CHARACTERS))
 BYTE_OF = {character: byte for byte, character in enumerate(CHARACTERS)}
+LATIN = dict.fromkeys(range(256), 256) | {ord(character): byte for character, byte in BYTE_OF.items()}
+"""Code point of each character's byte; characters that spell no byte get one above 255."""
 
 
 def spell(token: bytes, continuation: bool = False) -> str:
@@ -115,8 +117,20 @@ def spell(token: bytes, continuation: bool = False) -> str:
 
 
 def unspell(spelling: str) -> bytes:
-    """Return the bytes of a printable spelling."""
-    return bytes(BYTE_OF[character] for character in spelling.removeprefix(CONTINUATION))
+    """Return the bytes of a printable spelling.
+
+    Raises:
+        UnicodeEncodeError: a character spells no byte.
+    """
+    return spelling.removeprefix(CONTINUATION).translate(LATIN).encode("latin-1")
+
+
+def spelled_bytes(spelling: str) -> bytes | None:
+    """Return the bytes that a string spells, None if a character of it spells none."""
+    try:
+        return spelling.translate(LATIN).encode("latin-1")
+    except UnicodeEncodeError:
+        return None
 
 
 def spelling_ranks() -> NDArray[np.int64]:

@@ -103,20 +103,25 @@ def reject_marks(model: Mapping[str, Any]) -> None:
             raise NotNativeError(f"its tokens have a {key}")
 
 
-def reachable(merges: Iterable[tuple[Part, Part]], alphabet: Iterable[Part]) -> set[Part]:
-    """Return an alphabet and the tokens that merges can make from it, in any order."""
+def reachable(merges: Iterable[tuple[Part, Part, Part]], alphabet: Iterable[Part]) -> set[Part]:
+    """Return an alphabet and the tokens that merges can make from it, in any order.
+
+    Args:
+        merges: Left part, right part and token of each merge.
+        alphabet: Tokens that no merge makes.
+    """
     made = set(alphabet)
-    waiting: dict[Part, list[tuple[Part, Part]]] = {}
-    for pair in merges:
-        stack = [pair]
+    waiting: dict[Part, list[tuple[Part, Part, Part]]] = {}
+    for merge in merges:
+        stack = [merge]
         while stack:
-            left, right = stack.pop()
+            left, right, token = merge = stack.pop()
             missing = left if left not in made else right
             if missing not in made:
-                waiting.setdefault(missing, []).append((left, right))
-            elif left + right not in made:
-                made.add(left + right)
-                stack += waiting.pop(left + right, [])
+                waiting.setdefault(missing, []).append(merge)
+            elif token not in made:
+                made.add(token)
+                stack += waiting.pop(token, [])
     return made
 
 
@@ -173,7 +178,7 @@ def native_characters(
     rows = [row for row in spelt if None not in row and not contains(row[2] or b"")]
     if segmentation is None:
         longer = {token for token in tokens.ids if len(token.decode("utf-8", "replace")) > 1}
-        made = reachable([(row[0] or b"", row[1] or b"") for row in rows], tokens.ids.keys() - longer)
+        made = reachable([(row[0] or b"", row[1] or b"", row[2] or b"") for row in rows], tokens.ids.keys() - longer)
         rows = [row for row in rows if made.issuperset(row)]
         tokens.without(longer - made - kept.keys())
     joined = (row[2] for row in rows)

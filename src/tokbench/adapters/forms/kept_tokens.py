@@ -107,9 +107,10 @@ def containing(contents: Iterable[bytes]) -> Callable[[bytes], bool]:
     lengths: dict[int, set[int]] = {}
     for content in known:
         lengths.setdefault(content[0], set()).add(len(content))
+    firsts = frozenset(lengths)
 
     def contains(token: bytes) -> bool:
-        return any(
+        return not firsts.isdisjoint(token) and any(
             token[start : start + length] in known
             for start, first in enumerate(token)
             if first in lengths

@@ -24,7 +24,7 @@ from tokbench.pretokenization import pretokenization_of, schemes
 from tokbench.pretokenization.patterns.coverage import left_out
 from tokbench.pretokenization.patterns.dialects import ONIGURUMA, NotNativeError, TranslatedPattern, translated
 from tokbench.pretokenization.patterns.parse import Characters, parsed
-from tokbench.tokenizer.hugging_face import BYTE_OF
+from tokbench.tokenizer.hugging_face import BYTE_OF, spelled_bytes
 from tokbench.tokenizer.libraries import open_library
 from tokbench.tokenizer.libraries.charsmaps import check_charsmaps
 from tokbench.vocabulary import Vocabulary
@@ -171,7 +171,7 @@ def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mappin
     vocabulary, scheme = model["vocab"], pretokenization_of(setting)
     if isinstance(vocabulary, list):
         vocabulary = {spelt: number for number, (spelt, _) in enumerate(vocabulary)}
-    tokens = {number: token for spelt, number in vocabulary.items() if number in marks and (token := _bytes(spelt))}
+    tokens = {number: spelled_bytes(spelt) or b"" for spelt, number in vocabulary.items() if number in marks}
     return {number for number, token in tokens.items() if len(scheme.boundaries(token)) > 2}
 
 
@@ -183,34 +183,36 @@ def _merging(
     whole = bool(model.get("ignore_merges"))
     ids: dict[str, int] = model["vocab"]
     pairs = pairs_of(model)
+    known = {spelt: spelled_bytes(spelt) for spelt in ids}
+    # No merge makes a token that contains an added token, as pre-tokenization isolates added tokens.
     contains = containing(kept)
-    known = {spelt: _bytes(spelt) or b"" for spelt in ids}
-    unused = {spelt for spelt, token in known.items() if contains(token) and kept.get(token) != ids[spelt]}
-    pairs = [pair for pair in pairs if "".join(pair) not in unused and not contains(_joined(pair))]
+    isolated = {spelt for spelt, token in known.items() if token and contains(token)} if kept else set()
+    unused = {spelt for spelt in isolated if kept.get(known[spelt] or b"") != ids[spelt]}
+    merges = [(left, right, left + right) for left, right in pairs]
+    merges = [merge for merge in merges if merge[2] not in isolated]
+    # Tokens that cannot be made from bytes are not used, nor are merges of them.
     if not whole and not every:
-        made = reachable(pairs, (spelt for spelt, token in known.items() if len(token) == 1))
-        pairs = [pair for pair in pairs if made.issuperset(pair)]
+        made = reachable(merges, (spelt for spelt, token in known.items() if token and len(token) == 1))
+        merges = [merge for merge in merges if made.issuperset(merge)]
         unused |= known.keys() - made
-    joined = {part for pair in pairs for part in (*pair, "".join(pair))}
+    # A special token is used only if merges need it.
+    parts = {part for merge in merges for part in merge}
     marks = cut if whole else added.special
-    unused |= {spelt for spelt, number in ids.items() if number in marks and spelt not in joined}
-    tokens, own, others = _spelt(ids, unused, added, kept)
+    unused |= {spelt for spelt, number in ids.items() if number in marks and spelt not in parts}
+    tokens, own, others = _spelt(known, ids, unused, added, kept)
     places = {token: place for place, token in enumerate(tokens)}
-    of = {spelt: places[token] for spelt in joined if (token := _bytes(spelt)) is not None}
-    merges = np.array([(of[left], of[right], of[left + right]) for left, right in pairs], np.int32).reshape(-1, 3)
+    of = {spelt: places[token] for spelt in parts if (token := known[spelt]) is not None}
+    rows = np.array([[of[part] for part in merge] for merge in merges], np.int32).reshape(-1, 3)
     flags = np.array([token in kept for token in tokens], np.bool_) if kept else None
-    return _vocabulary(tokens, own, others, merges=merges, added=flags), "whole_or_merge" if whole else "merge"
-
-
-def _joined(pair: Sequence[str]) -> bytes:
-    return _bytes("".join(pair)) or b""
+    return _vocabulary(tokens, own, others, merges=rows, added=flags), "whole_or_merge" if whole else "merge"
 
 
 def _likelihood(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int]) -> tuple[Vocabulary, str]:
     ids = {spelt: number for number, (spelt, _) in enumerate(model["vocab"])}
     if len(ids) < len(model["vocab"]):
         raise NotNativeError("some of its tokens stand twice")
-    tokens, own, others = _spelt(ids, {spelt for spelt, number in ids.items() if number in cut}, added)
+    known = {spelt: spelled_bytes(spelt) for spelt in ids}
+    tokens, own, others = _spelt(known, ids, {spelt for spelt, number in ids.items() if number in cut}, added)
     if model.get("unk_id") in own:
         raise NotNativeError("its unknown token spells bytes, and is one token where it stands more than once")
     from tokbench.tokenizer.libraries.hugging_face import scores_as_read
@@ -234,7 +236,7 @@ def _longest_prefix(model: Mapping[str, Any], added: AddedTokenSettings, cut: se
     known = [
         (token, flag, number)
         for (spelt, flag), number in zip(parts, ids.values(), strict=True)
-        if number not in cut and (token := _bytes(spelt))
+        if number not in cut and (token := spelled_bytes(spelt))
     ]
     known.sort(key=lambda row: row[2])
     for flag in {False, bool(prefix)}:
@@ -250,28 +252,21 @@ MODELS: dict[str, Any] = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": 
 
 
 def _spelt(
-    ids: Mapping[str, int], left_out: set[str], added: AddedTokenSettings, kept: Mapping[bytes, int] | None = None
+    known: Mapping[str, bytes | None],
+    ids: Mapping[str, int],
+    left_out: set[str],
+    added: AddedTokenSettings,
+    kept: Mapping[bytes, int] | None = None,
 ) -> tuple[list[bytes], list[int], dict[str, Any]]:
     """Return tokens by id, their ids, and the ids that encoding never returns, see :func:`other_ids`."""
     if len(set(ids.values())) < len(ids):
         raise NotNativeError("some of its tokens have one id")
-    spelt_bytes = {number: _bytes(spelt) for spelt, number in ids.items()}
-    tokens = {
-        number: token for spelt, number in ids.items() if spelt not in left_out and (token := spelt_bytes[number])
-    }
+    tokens = {number: token for spelt, number in ids.items() if spelt not in left_out and (token := known[spelt])}
     tokens |= {number: token for token, number in (kept or {}).items()}
     own = sorted(tokens)
     _check_bytes(set(tokens.values()))
-    unused = {number: spelt_bytes[number] or spelt.encode() for spelt, number in ids.items()}
-    return [tokens[token_id] for token_id in own], own, other_ids(own, added.special, unused)
-
-
-def _bytes(spelt: str) -> bytes | None:
-    """Return the bytes that a string spells, None if a character of it spells none."""
-    try:
-        return bytes(map(BYTE_OF.__getitem__, spelt))
-    except KeyError:
-        return None
+    unused = {number: known[spelt] or spelt.encode() for spelt, number in ids.items()}
+    return [tokens[number] for number in own], own, other_ids(own, added.special, unused)
 
 
 def _check_bytes(tokens: set[bytes]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tokbench.adapters.open import AS_IT_IS, ImportOptions, one_of_several, reject_unused
 from tokbench.errors import TokbenchError, joined, nearest, on_one_line
 from tokbench.io.json import read_json
+from tokbench.io.paths import HUB, is_hub_name
 
 if TYPE_CHECKING:
     from tokbench.tokenizer import Tokenizer
@@ -27,18 +28,21 @@ class NamedTokenizer:
         folders: the tokenizer's folder or file, by nominal vocabulary size.
         results: folder of its experiment; None if it is in none.
         kind: kind of the argument.
-        place: the experiment's folder of a variant, as given; otherwise the path.
+        place: the experiment's folder of a variant, as given; the name on the hub with its revision; otherwise the
+            path.
     """
 
     name: str
     folders: Mapping[int, Path]
     results: Path | None
-    kind: Literal["variant", "folder", "file"] = "folder"
+    kind: Literal["variant", "folder", "file", "hub"] = "folder"
     place: str = ""
 
     @property
     def opened(self) -> str:
-        """Source: the experiment of a variant, or the path."""
+        """Source: the experiment of a variant, the name on the hub, or the path."""
+        if self.kind == "hub":
+            return self.place
         return on_one_line(f"variant of {self.place}" if self.kind == "variant" else f"{self.kind} {self.place}")
 
     def tokens(self, size: int) -> int | None:
@@ -87,16 +91,16 @@ def is_named(word: str, results: str | None) -> bool:
         known = Path(results) / "tokenizers" / variant
         if _sized(known / size) or _sized(known):
             return True
-    return is_tokenizer(word)
+    return is_hub_name(word) or is_tokenizer(word)
 
 
 def resolve_target(text: str, results: str | None) -> NamedTokenizer:
     """Return the tokenizer of a name or a path.
 
     Args:
-        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment, or a path. A path is the folder of a tokenizer, or of
-            one at several sizes, an external file, or a folder of ``transformers``. With an experiment, a path begins
-            with ``/``, ``./`` or ``../``, so that no folder hides a variant.
+        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment, ``hf:OWNER/NAME`` on the hub, or a path. A path is the
+            folder of a tokenizer, or of one at several sizes, an external file, or a folder of ``transformers``. With
+            an experiment, a path begins with ``/``, ``./`` or ``../``, so that no folder hides a variant.
         results: folder of the experiment, None if there is none.
 
     Raises:
@@ -104,6 +108,8 @@ def resolve_target(text: str, results: str | None) -> NamedTokenizer:
     """
     from tokbench.tokenizer.folder import OWN
 
+    if is_hub_name(text):
+        return _on_hub(text)
     if results is None or text in (".", "..") or text.startswith(PATHS):
         return _at_path(text, results)
     variant, _, size = text.partition("/")
@@ -125,6 +131,15 @@ def resolve_target(text: str, results: str | None) -> NamedTokenizer:
     return replace(tokenizer, kind="variant", place=results)
 
 
+def _on_hub(text: str) -> NamedTokenizer:
+    from tokbench.adapters.hub import hub_folder, hub_name
+
+    name = hub_name(text)
+    folder = hub_folder(name)
+    place = f"{HUB}{name.repository}@{folder.parent.name}"
+    return NamedTokenizer(name.repository, {0: folder}, None, "hub", place)
+
+
 def _at_path(text: str, results: str | None) -> NamedTokenizer:
     from tokbench.io.paths import is_source
 
@@ -136,6 +151,8 @@ def _at_path(text: str, results: str | None) -> NamedTokenizer:
     if os.path.isfile(text) or (os.path.isdir(text) and _is_external(place)):
         return NamedTokenizer(place.name, {0: place}, None, "file" if os.path.isfile(text) else "folder", text)
     remedy = "name one, or an experiment with --results" if results is None else "name one, or a variant"
+    if text.count("/") == 1 and not text.startswith("."):
+        remedy += f"; on the hub it is {HUB}{text}"
     raise TokbenchError(f"{text}: not a folder of a tokenizer; {remedy}")
 
 

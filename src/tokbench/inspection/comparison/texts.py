@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.corpus.languages import tag_of_untagged
 from tokbench.statistics.comparisons.families import (
     TOKENS,
     ComparisonFamily,
@@ -34,29 +35,41 @@ class DocumentCounts(NamedTuple):
 
     Attributes:
         tokens: number of tokens of each document.
-        changed: number of documents that are not restored.
-        bytes_lost: upper bound on the lost bytes.
+        losses: upper bound on the lost bytes of each document that is not restored, by its number.
     """
 
     tokens: list[int]
-    changed: int
-    bytes_lost: int
+    losses: dict[int, int]
+
+    @property
+    def changed(self) -> int:
+        """Number of documents that are not restored."""
+        return len(self.losses)
+
+    @property
+    def bytes_lost(self) -> int:
+        """Upper bound on the lost bytes."""
+        return sum(self.losses.values())
+
+    def of(self, documents: Sequence[int]) -> "DocumentCounts":
+        """Return the counts of some documents, by their numbers."""
+        losses = {place: self.losses[number] for place, number in enumerate(documents) if number in self.losses}
+        return DocumentCounts([self.tokens[number] for number in documents], losses)
 
 
 def count_documents(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int = 1) -> DocumentCounts:
     """Count the tokens of documents, and the documents that decoding does not restore."""
     if tokenizer.lossless:
-        return DocumentCounts([tokenizer.count(text, threads) for text in texts], 0, 0)
+        return DocumentCounts([tokenizer.count(text, threads) for text in texts], {})
     from tokbench.tokenizer.roundtrip import bytes_lost
 
-    tokens, changed, lost = [], 0, 0
-    for text in texts:
+    tokens, losses = [], {}
+    for number, text in enumerate(texts):
         ids = tokenizer.encode(text, threads)
-        decoded = tokenizer.restored(ids)
         tokens.append(len(ids))
-        changed += decoded != text
-        lost += bytes_lost(text, decoded)
-    return DocumentCounts(tokens, changed, lost)
+        if (decoded := tokenizer.restored(ids)) != text:
+            losses[number] = bytes_lost(text, decoded)
+    return DocumentCounts(tokens, losses)
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,8 @@ class TextComparison:
         counts: token counts and losses of each.
         sizes: bytes of each document.
         units: number of the unit of each document; copies share one.
+        sentences: number of lines of each document that are not blank.
+        languages: language of each document; empty if it has none.
     """
 
     names: Sequence[str]
@@ -76,6 +91,29 @@ class TextComparison:
     counts: Sequence[DocumentCounts]
     sizes: Sequence[int]
     units: Sequence[int]
+    sentences: Sequence[int]
+    languages: Sequence[str]
+
+    @property
+    def documents(self) -> int:
+        """Number of documents with content; copies count once."""
+        return len({unit for unit, size in zip(self.units, self.sizes, strict=True) if size})
+
+    @cached_property
+    def by_language(self) -> "dict[str, TextComparison]":
+        """The same tokenizers on the documents of each language; empty if these are fewer than two languages."""
+        untagged = tag_of_untagged(self.languages)
+        places: dict[str, list[int]] = {}
+        for number, (language, size) in enumerate(zip(self.languages, self.sizes, strict=True)):
+            if size:
+                places.setdefault(language or untagged, []).append(number)
+        return {language: self._of(places[language]) for language in sorted(places)} if len(places) > 1 else {}
+
+    def _of(self, documents: Sequence[int]) -> "TextComparison":
+        columns = (self.sizes, self.units, self.sentences, self.languages)
+        counts = [one.of(documents) for one in self.counts]
+        sizes, units, sentences, languages = ([column[number] for number in documents] for column in columns)
+        return TextComparison(self.names, self.tokenizers, counts, sizes, units, sentences, languages)  # type: ignore[arg-type]
 
     @property
     def bytes(self) -> int:
@@ -87,6 +125,11 @@ class TextComparison:
         """Number of documents with content that are copies of an earlier one."""
         filled = [unit for unit, size in zip(self.units, self.sizes, strict=True) if size]
         return len(filled) - len(set(filled))
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """Number of tokens of all documents, by tokenizer."""
+        return {name: sum(counts.tokens) for name, counts in zip(self.names, self.counts, strict=True)}
 
     @cached_property
     def pretokenizers(self) -> dict[str, str]:
@@ -117,7 +160,11 @@ class TextComparison:
 
 
 def compare_texts(
-    names: Sequence[str], tokenizers: Sequence[Tokenizer], texts: Sequence[bytes], threads: int = 1
+    names: Sequence[str],
+    tokenizers: Sequence[Tokenizer],
+    texts: Sequence[bytes],
+    threads: int = 1,
+    languages: Sequence[str] | None = None,
 ) -> TextComparison:
     """Count the tokens of the same documents with each tokenizer.
 
@@ -126,11 +173,14 @@ def compare_texts(
         tokenizers: the tokenizers.
         texts: the documents.
         threads: number of threads (default: 1).
+        languages: language of each document, empty if it has none. Default: no document has one.
     """
     number: dict[bytes, int] = {}
     units = [number.setdefault(text, len(number)) for text in texts]
     counts = [count_documents(tokenizer, texts, threads) for tokenizer in tokenizers]
-    return TextComparison(names, tokenizers, counts, [len(text) for text in texts], units)
+    sentences = [sum(1 for line in text.split(b"\n") if line.strip()) for text in texts]
+    sizes = [len(text) for text in texts]
+    return TextComparison(names, tokenizers, counts, sizes, units, sentences, languages or [""] * len(texts))
 
 
 def lossy_note(name: str, counts: DocumentCounts, size: int) -> str:
@@ -147,7 +197,7 @@ def lossy_note(name: str, counts: DocumentCounts, size: int) -> str:
 def family_rows(
     family: ComparisonFamily, names: Sequence[str], tokenizers: Sequence[Tokenizer]
 ) -> list[dict[str, Any]]:
-    """Return a row of the table of paired comparisons for each ordered pair.
+    """Return a row of the table of paired comparisons, with both sizes, for each ordered pair.
 
     Args:
         family: tokenizers that are compared by one measure of a text.
@@ -167,6 +217,7 @@ def family_rows(
     for (a, b), judged in judge_pairs(of_sizes, dict.fromkeys(names[1:], names[0]), {}).items():
         row = pair_row(family, a, b, judged)
         row |= {"pretokenization_a": labels[a], "pretokenization_b": labels[b]}
+        row |= {"size_a": of[a].nominal_size or None, "size_b": of[b].nominal_size or None}
         rows += [row, reversed_row(row, relative=family.relative)]
     return rows
 

@@ -12,10 +12,12 @@ import numpy as np
 
 from tokbench.adapters.open import AS_IT_IS, ImportOptions, is_ours, one_of_several, reject_unused
 from tokbench.corpus.documents import Document, note_of_untagged, read_documents
+from tokbench.corpus.language_folders import read_texts
 from tokbench.corpus.languages import tag_of_untagged
 from tokbench.corpus.text_files import read_files
 from tokbench.errors import TokbenchError
 from tokbench.inspection.comparison.named_tokenizers import NamedTokenizer, resolve_target
+from tokbench.inspection.comparison.ranking import ranking_rows
 from tokbench.inspection.comparison.sides import Sizes, distinct, matched, size_label, unequal
 from tokbench.inspection.comparison.terminal import (
     Line,
@@ -87,6 +89,11 @@ class TokenizerComparison(NamedTuple):
     left_out: str
 
     @property
+    def named_sides(self) -> list[tuple[str, NamedTokenizer]]:
+        """The two with their names."""
+        return list(zip((self.a, self.b), self.sides, strict=True))
+
+    @property
     def notes(self) -> list[str]:
         """Sentences on the location of the two, and on measures that are not compared."""
         used = ([size for size, _ in self.sizes], [size for _, size in self.sizes])
@@ -94,6 +101,32 @@ class TokenizerComparison(NamedTuple):
         return [f"{name}: {side.described(sizes)}." for name, side, sizes in sides] + [self.left_out] * bool(
             self.left_out
         )
+
+
+class Ranking(NamedTuple):
+    """All tokenizers compared on one text.
+
+    Attributes:
+        source: description of the text.
+        label: vocabulary size; empty if there is only one ranking.
+        comparison: the comparison.
+    """
+
+    source: str
+    label: str
+    comparison: TextComparison
+
+
+class Comparisons(NamedTuple):
+    """Result of a comparison.
+
+    Attributes:
+        pairs: each tokenizer with the first.
+        rankings: all tokenizers by their tokens of the files; none without files.
+    """
+
+    pairs: list[TokenizerComparison]
+    rankings: list[Ranking]
 
 
 def comparisons(
@@ -104,7 +137,7 @@ def comparisons(
     fields: Fields = AS_USUAL,
     reading: ImportOptions = AS_IT_IS,
     further: Further = NOTHING,
-) -> list[TokenizerComparison]:
+) -> Comparisons:
     """Compare tokenizers with the first; the arguments are those of the command.
 
     Tests are corrected for all pairs of the tokenizers.
@@ -118,7 +151,7 @@ def comparisons(
     sizes = [matched(first, other) for other in others]
     experiment = first.results if all(side.results == first.results for side in sides) else None
     if files:
-        texts = [(_named(files), list(islice(read_files(files, fields), limit)))]
+        texts = [(_named(files), list(read_texts(files, fields, limit)))]
     elif fields.flags:
         raise TokbenchError(f"{fields.flags}: for FILES only; name files after the tokenizers")
     else:
@@ -138,11 +171,11 @@ def comparisons(
         if not (parts := [part for part in parts if part.lines]):
             raise TokbenchError("no text to compare these two on; name files of text after them")
         both = distinct(first, other)
-        labels = (_pretokenizer(first, reading), _pretokenizer(other, reading))
+        labels = (_pretokenizer(opened, first), _pretokenizer(opened, other))
         left_out = OF_OTHER_TEXTS if files and experiment is not None else ""
         apart = unequal(first, other, pairs)
         compared.append(TokenizerComparison(*both, parts, apart, labels, (first, other), pairs, left_out))
-    return compared
+    return Comparisons(compared, opened.rankings() if files else [])
 
 
 def _experiment_parts(a: NamedTokenizer, b: NamedTokenizer, sizes: Sizes, experiment: Path) -> list[LineGroup]:
@@ -158,6 +191,14 @@ class _Opened:
         self.sides = sides
         self.reading = reading
         self.compared: dict[tuple[str, tuple[int, ...]], TextComparison] = {}
+        self.tokenizers: dict[Path, Tokenizer] = {}
+
+    def tokenizer(self, side: NamedTokenizer, size: int) -> Tokenizer:
+        """Return the tokenizer of a side at a size."""
+        folder = side.folders[size]
+        if folder not in self.tokenizers:
+            self.tokenizers[folder] = one_of_several(folder, self.reading)
+        return self.tokenizers[folder]
 
     def at(self, pair: tuple[int, int], where: str, documents: Sequence[Document]) -> TextComparison:
         """Return the comparison of all sides at a pair of sizes; sides without the size have their only one."""
@@ -167,14 +208,20 @@ class _Opened:
             sizes.append(other if other in side.folders else next(iter(side.folders)))
         key = (where, tuple(sizes))
         if key not in self.compared:
-            tokenizers = [
-                one_of_several(compared.folders[at], self.reading)
-                for compared, at in zip(self.sides, sizes, strict=True)
-            ]
-            self.compared[key] = compare_texts(
-                labels_of(self.sides), tokenizers, [document.text for document in documents]
-            )
+            tokenizers = [self.tokenizer(side, at) for side, at in zip(self.sides, sizes, strict=True)]
+            texts = [document.text for document in documents]
+            languages = [document.language for document in documents]
+            self.compared[key] = compare_texts(labels_of(self.sides), tokenizers, texts, languages=languages)
         return self.compared[key]
+
+    def rankings(self) -> list[Ranking]:
+        """Return the rankings of all sides, one for each text and vocabulary size."""
+        several = len(self.compared) > 1
+        return [
+            Ranking(where, f"{sizes[0]:,}" if several and sizes[0] else "", comparison)
+            for (where, sizes), comparison in self.compared.items()
+            if comparison.bytes
+        ]
 
 
 def labels_of(sides: Sequence[NamedTokenizer]) -> list[str]:
@@ -185,12 +232,12 @@ def labels_of(sides: Sequence[NamedTokenizer]) -> list[str]:
     return [name if names.count(name) == 1 else side.place or name for name, side in zip(names, sides, strict=True)]
 
 
-def _pretokenizer(side: NamedTokenizer, reading: ImportOptions) -> str:
+def _pretokenizer(opened: _Opened, side: NamedTokenizer) -> str:
     """Return the label of a tokenizer's pre-tokenizer."""
-    folder = next(iter(side.folders.values()))
+    size, folder = next(iter(side.folders.items()))
     if is_ours(folder) and not is_adapted(folder):
         return pretokenization_of(read_settings(folder).pretokenization).label
-    return one_of_several(folder, reading).pretokenizer_label
+    return opened.tokenizer(side, size).pretokenizer_label
 
 
 def _named(files: Sequence[str]) -> str:
@@ -359,11 +406,21 @@ def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[D
     )
 
 
-def comparisons_json(compared: Sequence[TokenizerComparison]) -> dict[str, Any]:
-    """Return comparisons with the first tokenizer as a JSON object: one, or a list of several."""
-    if len(compared) == 1:
-        return comparison_json(compared[0])
-    return {"format": FORMAT, "comparisons": [comparison_json(comparison) for comparison in compared]}
+def comparisons_json(compared: Comparisons, premium: str | None = None) -> dict[str, Any]:
+    """Return comparisons with the first tokenizer as a JSON object: one, or a list of several; and the rankings.
+
+    Args:
+        compared: the comparisons.
+        premium: reference language of premiums (default: no premiums).
+    """
+    objects = [comparison_json(pair) for pair in compared.pairs]
+    content = objects[0] if len(objects) == 1 else {"format": FORMAT, "comparisons": objects}
+    rows = [
+        {"source": ranking.source, **row}
+        for ranking in compared.rankings
+        for row in ranking_rows(ranking.comparison, premium)
+    ]
+    return content | ({"rows": rows} if rows else {})
 
 
 def comparison_json(comparison: TokenizerComparison) -> dict[str, Any]:

@@ -74,7 +74,9 @@ def reversed_row(row: Mapping[str, Any], *, relative: bool = False) -> dict[str,
         relative: True if the difference is a ratio minus 1 (default: False).
     """
     swapped = {"a": row["b"], "b": row["a"]}
-    for name in ("value", "pretokenization"):
+    for name in ("value", "pretokenization", "size"):
+        if f"{name}_a" not in row:  # Rows of the tables have one size.
+            continue
         swapped |= {f"{name}_a": row[f"{name}_b"], f"{name}_b": row[f"{name}_a"]}
     ends = {"difference": row["difference"], "low": row["high"], "high": row["low"]}
     opposite = {name: _opposite(value, relative) for name, value in ends.items()}

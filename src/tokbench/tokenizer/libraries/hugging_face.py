@@ -11,7 +11,7 @@ import tokenizers
 from tokenizers.pre_tokenizers import Digits, Punctuation, Split
 
 from tokbench.tokenizer.added_tokens import AddedTokens
-from tokbench.tokenizer.hugging_face import BYTE_OF
+from tokbench.tokenizer.hugging_face import spelled_bytes
 from tokbench.tokenizer.libraries import characters_changed, solid
 from tokbench.tokenizer.libraries.growth import check_growth
 
@@ -93,8 +93,8 @@ class HuggingFace:
     def _decoded(self, spelt: str) -> bytes:
         """Return the bytes of a token's spelling after the decoder's steps."""
         for step in self._steps:
-            if step["type"] == "ByteLevel" and set(spelt) <= BYTE_OF.keys():
-                return bytes(map(BYTE_OF.__getitem__, spelt))
+            if step["type"] == "ByteLevel" and (token := spelled_bytes(spelt)) is not None:
+                return token
             if step["type"] == "Metaspace":
                 spelt = spelt.replace(step["replacement"], " ")
             elif step["type"] == "Replace":

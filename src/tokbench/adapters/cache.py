@@ -1,0 +1,104 @@
+"""Cache of external tokenizers that were read and compared with their library.
+
+Reading a file of 128,000 tokens and proving its ids takes seconds of processor time. The result depends only on what
+its key has: the content and the name of the file, the options, the versions of the libraries that read it and prove
+it, and the installed code of Tokbench. Tokenizers are kept as folders of Tokbench in the user's cache,
+``$XDG_CACHE_HOME/tokbench/tokenizers`` or ``~/.cache/tokbench/tokenizers``, which may be deleted at any time. Without a
+folder that can be written, each file is read again.
+"""
+
+import hashlib
+import os
+import shutil
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from tokbench.errors import TokbenchError
+from tokbench.tokenizer import Tokenizer
+
+LIBRARIES = ("tokbench", "tokenizers", "tiktoken", "sentencepiece", "transformers", "regex")
+ROOT = Path(__file__).parents[1]
+CODE = ("adapters", "kernels", "pretokenization", "segmentation", "tokenizer", "vocabulary.py")
+"""Packages and modules whose code decides ids and probes."""
+SUFFIXES = (".json", ".txt", ".model", ".tiktoken", ".spm", ".bpe", ".vocab")
+"""Endings of files of a folder whose content counts. Of others, such as weights, only name and size do."""
+MOST = 100
+"""Number of tokenizers that are kept, the last ones."""
+
+
+def cached(path: Path, settings: str, read: Callable[[], Tokenizer], *, again: bool = False) -> Tokenizer:
+    """Return the tokenizer of a file from the cache, or read and keep it.
+
+    Args:
+        path: file or folder of the tokenizer.
+        settings: everything else that determines the result of ``read``: form, options and name.
+        read: function that reads the file and compares its ids with those of its library.
+        again: read the file even if its tokenizer is in the cache. Default: False.
+
+    Raises:
+        TokbenchError: ``read`` raises it.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return read()
+    kept = folder / _key(path, settings)
+    if kept.is_dir() and not again:
+        with suppress(TokbenchError, OSError):  # A damaged folder is written again.
+            return Tokenizer.load(kept)
+    tokenizer = read()
+    with suppress(TokbenchError, OSError):  # A cache that cannot be written is not an error.
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        tokenizer.save(kept, configuration=False)
+        _remove_oldest(folder)
+    return tokenizer
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of the cache, which may not exist; None if the user has no home."""
+    place = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(place):  # As its standard says.
+        place = os.path.expanduser("~/.cache")
+    return Path(place, "tokbench", "tokenizers") if os.path.isabs(place) else None
+
+
+def _remove_oldest(folder: Path) -> None:
+    kept = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in kept[MOST:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _key(path: Path, settings: str) -> str:
+    """Return the name of a tokenizer in the cache, in hexadecimal digits."""
+    digest = hashlib.sha256("\n".join((settings, path.name, unicodedata.unidata_version, *_installed())).encode())
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    for file in filter(Path.is_file, files):
+        content = file.read_bytes() if file == path or file.suffix in SUFFIXES else b""
+        digest.update(f"\n{file.name} {file.stat().st_size} {hashlib.sha256(content).hexdigest()}".encode())
+    return digest.hexdigest()
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    """Return the versions of the libraries, and names, sizes and dates of the files of our code."""
+    return (*map(_version, LIBRARIES), *sorted(_files()))
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
+
+
+def _files() -> Iterator[str]:
+    for name in CODE:
+        place = ROOT / name
+        for file in place.rglob("*") if place.is_dir() else [place]:
+            if file.suffix in (".py", ".so"):
+                state = file.stat()
+                yield f"{file.relative_to(ROOT)} {state.st_size} {state.st_mtime_ns}"

@@ -1,0 +1,236 @@
+"""Rankings of tokenizers as tables in text, Markdown, LaTeX and CSV."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tokbench.errors import shortened
+from tokbench.report.wording import MINUS, format_value, pluralise
+from tokbench.statistics.significance.eligibility import LOSSY
+from tokbench.statistics.significance.verdicts import ALPHA, NO_DIFFERENCE, NOT_TESTED, in_full
+
+Row = Mapping[str, Any]
+LONGEST_LABEL = 32
+"""Most characters of a pre-tokenizer's label in a table."""
+BEST, EQUAL, UNTESTED = "★", "≈", "○"
+"""Signs of a language's cells: the fewest tokens, no significant difference from it, and not tested."""
+LEGEND = (
+    f"{BEST} fewest tokens of the language, {EQUAL} no significant difference from it, {UNTESTED} not tested; "
+    "the others are significantly worse."
+)
+NO_VALUE = "–"
+
+
+@dataclass(frozen=True)
+class RankingTable:
+    """A table in print.
+
+    Attributes:
+        caption: subject of the table.
+        head: names of the columns.
+        rows: cells, one list for each row.
+        text_columns: numbers of the columns that are aligned to the left.
+        notes: sentences below the table.
+    """
+
+    caption: str
+    head: list[str]
+    rows: list[list[str]]
+    text_columns: frozenset[int]
+    notes: list[str]
+
+
+def ranking_tables(rows: Sequence[Row], source: str, size: str = "") -> list[RankingTable]:
+    """Return the tables of a ranking: of all documents, by language, and of premiums.
+
+    Args:
+        rows: rows of :func:`tokbench.inspection.comparison.ranking.ranking_rows`.
+        source: description of the documents, such as the name of their file.
+        size: vocabulary size, for captions (default: none).
+    """
+    at = f", size {size}" if size else ""
+    total = [row for row in rows if row["language"] is None]
+    by_language = [row for row in rows if row["language"] is not None]
+    order = [row["name"] for row in sorted(total, key=_place)]
+    tables = [_table_of_all(sorted(total, key=_place), total[0]["name"], source + at)]
+    if by_language:
+        tables.append(_by_language(by_language, order, f"Bytes per token by language{at}", _bytes_per_token, [LEGEND]))
+    if any(row["premium"] is not None for row in by_language):
+        others = {row["language"] for row in by_language if row["premium"] != 1}
+        reference = next(row["language"] for row in by_language if row["language"] not in others)
+        caption = f"Premium by language: tokens relative to those of the same text in {reference}{at}"
+        tables.append(_by_language(by_language, order, caption, _premium, []))
+    return tables
+
+
+def _place(row: Row) -> tuple[bool, int, str]:
+    """Return the place of a tokenizer: tokenizers that lose text are last."""
+    return bool(row["changed"]), row["tokens"], row["name"]
+
+
+def _table_of_all(rows: Sequence[Row], first: str, source: str) -> RankingTable:
+    """Return the table of all documents, with differences from the best and from the first tokenizer."""
+    best = next((row["name"] for row in rows if row.get("verdict_best", NOT_TESTED) is None), None)
+    # Columns of the differences; those from the best are left out if it is the first.
+    sides = [("_best", best)] if best is not None else []
+    sides += [("", first)] if best != first else []
+    head = ["", "size", "pre-tokenizer", "tokens", "bytes/token"]
+    for _, name in sides:
+        head += [f"{MINUS} {name}", "95 % interval", "verdict"]
+    cells = []
+    for row in rows:
+        size = NO_VALUE if row["size"] is None else f"{row['size']:,}"
+        per_token = NO_VALUE if row["bytes_per_token"] is None else format_value(row["bytes_per_token"], "real", 3)
+        label = shortened(row["pretokenization"], LONGEST_LABEL)
+        cells.append([row["name"], size, label, f"{row['tokens']:,}", per_token])
+        for suffix, name in sides:
+            cells[-1] += _difference(row, suffix, name)
+    documents = max(row["documents"] or 0 for row in rows)
+    text_columns = frozenset({0, 2, *(7 + 3 * place for place in range(len(sides)))})
+    return RankingTable(
+        f"Tokens of {pluralise(documents, 'document')}: {source}", head, cells, text_columns, _notes(rows, sides)
+    )
+
+
+def _difference(row: Row, suffix: str, name: str | None) -> list[str]:
+    """Return difference, interval and verdict of a row against another tokenizer."""
+    if row["name"] == name:
+        return [NO_VALUE, "", "fewest tokens" if suffix else ""]
+    difference, low, high = (row[f"{key}{suffix}"] for key in ("difference", "low", "high"))
+    interval = "" if low is None else f"{_percent(low)} to {_percent(high)}"
+    return [NO_VALUE if difference is None else f"{_percent(difference)} %", interval, row[f"verdict{suffix}"] or ""]
+
+
+def _percent(value: float) -> str:
+    return ("+" if value > 0 else "") + format_value(value, "percent", 1)
+
+
+def _notes(rows: Sequence[Row], sides: Iterable[tuple[str, str | None]]) -> list[str]:
+    """Return sentences on what differs between the tokenizers, on reasons without a test, and on the rule."""
+    notes = []
+    differ = [
+        what
+        for what, key in (("vocabulary size", "size"), ("pre-tokenizer", "pretokenization"))
+        if len({row[key] for row in rows}) > 1
+    ]
+    if differ:
+        cause = "; a larger vocabulary alone needs fewer tokens" if "vocabulary size" in differ else ""
+        notes.append(f"The tokenizers differ in {' and '.join(differ)}{cause}.")
+    notes += [
+        f"{row['name']} {LOSSY} ({row['changed']:,} of {pluralise(row['documents'], 'document')}), so its tokens are "
+        "not ranked."
+        for row in rows
+        if row["changed"]
+    ]
+    reasons = {
+        in_full(row[f"reason{suffix}"]).removeprefix(f"{NOT_TESTED}: ")
+        for row in rows
+        for suffix, _ in sides
+        if row[f"reason{suffix}"] and not row["changed"] and LOSSY not in row[f"reason{suffix}"]
+    }
+    notes += [f"Not tested: {reason}." for reason in sorted(reasons)]
+    if any(row[f"holm{suffix}"] is not None for row in rows for suffix, _ in sides):
+        notes.append(f"Better and worse: p ≤ {ALPHA} after Holm's correction for all pairs.")
+    return notes
+
+
+def _by_language(
+    rows: Sequence[Row], names: Sequence[str], caption: str, cell: Callable[[Row], str], notes: list[str]
+) -> RankingTable:
+    """Return a table with a row for each language and a column for each tokenizer."""
+    values = {(row["language"], row["name"]): row for row in rows}
+    languages = sorted({row["language"] for row in rows})
+    cells = []
+    for language in languages:
+        documents = max(values[language, name]["documents"] or 0 for name in names)
+        cells.append([language, f"{documents:,}", *(cell(values[language, name]) for name in names)])
+    return RankingTable(caption, ["", "documents", *names], cells, frozenset({0}), notes)
+
+
+def _bytes_per_token(row: Row) -> str:
+    if row["bytes_per_token"] is None:
+        return NO_VALUE
+    verdict = row.get("verdict_best", NOT_TESTED)
+    sign = {None: BEST, NO_DIFFERENCE: EQUAL, NOT_TESTED: UNTESTED}.get(verdict, " ")
+    return f"{format_value(row['bytes_per_token'], 'real', 2)} {sign}"
+
+
+def _premium(row: Row) -> str:
+    return NO_VALUE if row["premium"] is None else format_value(row["premium"], "real", 2)
+
+
+def tables_text(tables: Sequence[RankingTable]) -> str:
+    """Return tables as text for a terminal."""
+    return "\n".join(map(_text, tables))
+
+
+def _text(table: RankingTable) -> str:
+    rows = [table.head, *table.rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [table.caption]
+    for row in rows:
+        cells = (
+            cell.ljust(width) if place in table.text_columns else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append(f"  {'  '.join(cells)}".rstrip())
+    return "\n".join([*lines, *(f"  {note}" for note in table.notes)]) + "\n"
+
+
+def tables_markdown(tables: Sequence[RankingTable]) -> str:
+    """Return tables in Markdown, each with its caption above and its notes below."""
+    return "\n".join(map(_markdown, tables))
+
+
+def _markdown(table: RankingTable) -> str:
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cell.strip().replace('|', chr(92) + '|') for cell in cells)} |"
+
+    rules = ("---" if place in table.text_columns else "---:" for place in range(len(table.head)))
+    lines = [f"**{table.caption}**", "", line(table.head), line(rules), *map(line, table.rows)]
+    return "\n".join([*lines, "", *table.notes, *[""] * bool(table.notes)])
+
+
+def tables_latex(tables: Sequence[RankingTable]) -> str:
+    r"""Return tables as LaTeX environments ``table``, which need ``\usepackage{booktabs}``."""
+    return "\n".join(map(_latex, tables))
+
+
+def _latex(table: RankingTable) -> str:
+    from tokbench.report.typeset import latex
+
+    columns = "".join("l" if place in table.text_columns else "r" for place in range(len(table.head)))
+
+    def line(cells: Iterable[str]) -> str:
+        return "  " + " & ".join(latex(cell.strip()) for cell in cells) + r" \\"
+
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{latex(' '.join([f'{table.caption}.', *table.notes]))}}}",
+            rf"  \begin{{tabular}}{{{columns}}}",
+            r"  \toprule",
+            line(table.head),
+            r"  \midrule",
+            *map(line, table.rows),
+            r"  \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def rows_csv(rows: Sequence[Row]) -> str:
+    """Return the rows of a ranking as CSV, unrounded; empty cells have no value."""
+    from tokbench.io.tables import guard_cell
+
+    output = io.StringIO()
+    writer = csv.DictWriter(output, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: guard_cell(value) if isinstance(value, str) else value for key, value in row.items()})
+    return output.getvalue()
