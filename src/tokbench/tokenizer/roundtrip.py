@@ -1,11 +1,21 @@
 """Comparison of a text with its decoded ids, and conversion of bytes for other libraries."""
 
+import numpy as np
+
 from tokbench.tokenizer.encoder import as_bytes
 
 WINDOW = 64
 """Maximum number of bytes after a difference within which two texts must agree again."""
 ANCHOR = 8
 """Number of bytes that must be equal for them to agree again; fewer for near places."""
+END = 256
+"""Value after the last byte of a text."""
+_AHEAD, _BEHIND = np.indices((WINDOW + 1, WINDOW + 1))
+_TOTAL = _AHEAD + _BEHIND
+_NEEDED = np.clip((_TOTAL + 1) // 2, 2, ANCHOR)
+"""Equal bytes that places need, by the steps to them in both texts."""
+_NEAREST = np.lexsort((_AHEAD.ravel(), _TOTAL.ravel()))[1:-1]
+"""Pairs of steps from the smallest sum, without none and the largest."""
 
 
 def readable(text: bytes | str) -> str:
@@ -47,12 +57,29 @@ def common_bytes(text: bytes, i: int, decoded: bytes, j: int) -> int:
 
 
 def _steps_to_agreement(text: bytes, i: int, decoded: bytes, j: int) -> tuple[int, int]:
-    """Return the steps in both texts until they agree again, with the smallest sum; (1, 1) if they do not."""
-    for total in range(1, 2 * WINDOW):
-        equal = max(2, min(ANCHOR, (total + 1) // 2))
-        for ahead in range(max(0, total - WINDOW), min(total, WINDOW) + 1):
-            a, b = i + ahead, j + total - ahead
-            anchor = text[a : a + equal]
-            if anchor == decoded[b : b + equal] and (len(anchor) == equal or a + len(anchor) == len(text)):
-                return ahead, total - ahead
-    return 1, 1
+    """Return the steps in both texts until they agree again, with the smallest sum; (1, 1) if they do not.
+
+    All pairs of steps are compared at once, because a text that is spelled otherwise has a difference in every word.
+    """
+    first, second = _window(text, i), _window(decoded, j)
+    same = first[:, None] == second
+    same[len(text) - i + 1 :] = False  # No place is after the end of the text.
+    places = WINDOW + 1
+    running = same[:places, :places].copy()
+    equal = running.astype(np.int64)
+    for further in range(1, ANCHOR):
+        running &= first[further : places + further, None] == second[further : places + further]
+        equal += running
+    agreed = (equal >= _NEEDED).ravel()[_NEAREST]
+    if not agreed.any():
+        return 1, 1
+    nearest = _NEAREST[int(agreed.argmax())]
+    return int(nearest) // places, int(nearest) % places
+
+
+def _window(text: bytes, start: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the bytes within the window of a place, and :data:`END` after the last byte of the text."""
+    window = np.full(WINDOW + ANCHOR, END, dtype=np.int64)
+    part = text[start : start + len(window)]
+    window[: len(part)] = np.frombuffer(part, np.uint8)
+    return window

@@ -106,6 +106,11 @@ class HuggingFace:
         return dict(self.tokenizer.get_added_tokens_decoder())
 
     @cached_property
+    def _searched_first(self) -> AddedTokens:
+        """Added tokens that are not normalised; cached, as there may be thousands."""
+        return AddedTokens.of({token_id: token for token_id, token in self._added.items() if not token.normalized})
+
+    @cached_property
     def _steps(self) -> list[dict[str, Any]]:
         """Steps of the decoder, in order; cached, as the library returns them as JSON."""
         values = _written(self.tokenizer.decoder)
@@ -121,8 +126,7 @@ class HuggingFace:
         """See :meth:`Library.changed`. As in the library, added tokens that are searched first are not normalised."""
         if self.tokenizer.normalizer is None:
             return 0
-        first = AddedTokens.of({token_id: token for token_id, token in self._added.items() if not token.normalized})
-        parts = first.split(text, special=not self.tokenizer.encode_special_tokens)
+        parts = self._searched_first.split(text, special=not self.tokenizer.encode_special_tokens)
         return sum(self._changed(text[part.start : part.end]) for part in parts if part.id is None)
 
     def _changed(self, text: str) -> int:
