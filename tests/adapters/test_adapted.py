@@ -236,7 +236,7 @@ def test_offsets_are_an_error_if_the_library_reports_none(adapters: Adapters, tm
 def test_check_takes_the_bytes_of_pieces(tmp_path: Path) -> None:
     path = made.written(tmp_path / "a.model", made.sentencepiece_model(byte_fallback=True, vocab_size=520))
     subject = TokenizerUnderTest(read(path, "sentencepiece"))
-    assert vocabulary.every_byte(subject).told == "256 of 256 bytes are tokens"
+    assert vocabulary.every_byte(subject).sentence == "256 of 256 bytes are tokens"
     assert vocabulary.unique_special_ids(subject).passes
     spelt = [token for token in subject.tokens.values() if len(token) > 1]
     assert len(spelt) == len(set(spelt))
