@@ -7,7 +7,7 @@ from typing import Any
 
 from tokbench.adapters.forms.ranks import sidecar_of
 from tokbench.adapters.forms.transformers import settings_folder
-from tokbench.adapters.read import FILES
+from tokbench.adapters.hub import FILES
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import ExternalTokenizer, Resource, Variant, files_among
 from tokbench.construction import Construction, InitialRecipe, constructions
