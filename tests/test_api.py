@@ -404,9 +404,9 @@ def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.M
         assert not runner.run(test, out=output.append).failed, "".join(output)
 
 
-def test_the_readme_names_every_method() -> None:
-    named = set(re.findall(r"`(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8")))
-    for methods in (tokbench.constructions, tokbench.pretokenizations, tokbench.segmentations):
+def test_the_page_of_methods_names_every_method_and_metric() -> None:
+    named = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")))
+    for methods in (tokbench.constructions, tokbench.pretokenizations, tokbench.segmentations, tokbench.metrics):
         assert not set(methods) - named
 
 

@@ -124,7 +124,7 @@ def test_pages_have_no_counts_that_a_registry_knows(site: dict[Path, str]) -> No
     assert [f"{page}: {count}" for page, text in pages.items() for count in COUNT.findall(text)] == []
 
 
-def test_readme_has_the_same_totals_as_the_page_of_the_papers() -> None:
+def test_page_of_methods_has_the_same_totals_as_the_page_of_the_papers() -> None:
     page = (PUBLISHED / "papers" / "README.md").read_text(encoding="utf-8")
     counts = re.search(
         r"print (\d+) different numbers, \d+ times in all. (\d+) agree to .* (\d+) more agree .* (\d+) differ. "
@@ -134,9 +134,9 @@ def test_readme_has_the_same_totals_as_the_page_of_the_papers() -> None:
     assert counts is not None
     printed, same, rounded, different, unprinted = map(int, counts.groups())
     assert same + rounded + different + unprinted == printed
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"print {printed} different numbers. {same} agree to all printed digits. {rounded} more agree" in readme
-    assert f"{different} differ. {unprinted} cannot be recomputed" in readme
+    methods = " ".join((ROOT / "docs" / "methods.md").read_text(encoding="utf-8").split())
+    assert f"print {printed} different numbers. {same} agree to all printed digits. {rounded} more agree" in methods
+    assert f"{different} differ. {unprinted} cannot be recomputed" in methods
 
 
 def test_pages_name_the_same_requirements() -> None:

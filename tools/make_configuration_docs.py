@@ -143,9 +143,9 @@ Variants that start from the same vocabulary share its build.
 """
 ELSEWHERE = """\
 A variant with `from` and `path` is an external tokenizer. It has no requested size: tables list it under its number of
-tokens that text can have. [External tokenizers](existing.md#in-an-experiment) describes its measurements. The path may
-be on the command line, as `--config NAME=PATH`. `from: python` runs [a Python
-function](existing.md#a-python-function); `tokbench validate` parses its file and does not run it.
+tokens that text can have. [Files of tokenizers](existing_files.md#measurements-in-an-experiment) describes its
+measurements. The path may be on the command line, as `--config NAME=PATH`. `from: python` runs [a Python
+function](existing_files.md#a-python-function); `tokbench validate` parses its file and does not run it.
 """
 FORMS = {"null": "nothing", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
 LIMITS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}

@@ -1,8 +1,8 @@
 """Make the pictures of docs/gallery.md: the first screens of reports, in headless Chromium.
 
-``python tools/make_gallery.py``, or ``make gallery``. The reports of experiments in results/published are built from
-the tidy tables that are kept there, into build/gallery. That of the demo, results/demo/report.html, is used if it
-exists, and is the picture of the README, too. Names of pictures as arguments limit the work to these.
+``python tools/make_gallery.py``, or ``make gallery``. The reports of results/published are built into build/gallery.
+That of the demo, results/demo/report.html, is used if it exists, and is the picture of the README, too. Names of
+pictures as arguments limit the work to these.
 """
 
 import argparse
@@ -10,16 +10,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
-from analyse_published import analysed
+from build_reports import build
 from PIL import Image
-from render_published import ROOT, content_of, experiments
-
-from tokbench.report.content import ReportContent
-from tokbench.report.html import render
-from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
+from render_published import ROOT
 
 PAGES = ROOT / "build" / "gallery"
 GALLERY = ROOT / "docs" / "gallery.md"
@@ -39,26 +34,11 @@ def main() -> None:
     if given.chromium is None:
         parser.error("no Chromium here; name one with --chromium")
     wanted = given.names or re.findall(r"images/gallery/(\w+)\.png", GALLERY.read_text(encoding="utf-8"))
-    PAGES.mkdir(parents=True, exist_ok=True)
-    for folder in experiments():
-        if folder.name in wanted:
-            page = PAGES / f"{folder.name}.html"
-            render(with_scoreboard(folder), page)
-            picture(page, PICTURES / "gallery" / f"{folder.name}.png", HEIGHT, given.chromium)
+    for page in build(PAGES, [name for name in wanted if name != "demo"]):
+        picture(page, PICTURES / "gallery" / f"{page.stem}.png", HEIGHT, given.chromium)
     if "demo" in wanted and DEMO.is_file():
         picture(DEMO, PICTURES / "gallery" / "demo.png", HEIGHT, given.chromium)
         picture(DEMO, PICTURES / "report.png", README_HEIGHT, given.chromium)
-
-
-def with_scoreboard(place: Path) -> ReportContent:
-    """Return the report of a kept experiment with its scoreboard: the kept one, or that of the kept tables.
-
-    Measures without their documents stay untested.
-    """
-    content = content_of(place)
-    if SCOREBOARD.name in content.frames:
-        return content
-    return replace(content, frames={**content.frames, **analysed(place, [SCOREBOARD.name])})
 
 
 def picture(page: Path, path: Path, height: int, chromium: str) -> None:

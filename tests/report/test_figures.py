@@ -262,14 +262,14 @@ def test_kept_measures_bear_the_names_that_they_have_today(kept: Path) -> None:
 def test_the_gallery_has_the_scoreboard_of_the_recorded_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """The study's fourteen novels are by twelve authors, who are its units."""
     monkeypatch.syspath_prepend(ROOT / "tools")
-    gallery = tool_of("make_gallery")
+    reports = tool_of("build_reports")
     kept = PUBLISHED / "study_models"
     assert pl.read_parquet(kept / "tidy" / "document_bits.parquet")["document"].n_unique() == 14
-    scores = gallery.with_scoreboard(kept).frames["scoreboard"].filter(measure="bits_per_byte")
+    scores = reports.with_scoreboard(kept).frames["scoreboard"].filter(measure="bits_per_byte")
     assert set(scores["n"]) == {12}
     newer = PUBLISHED / "newer"
     assert (
-        gallery.with_scoreboard(newer)
+        reports.with_scoreboard(newer)
         .frames["scoreboard"]
         .equals(pl.read_parquet(newer / "tidy" / "scoreboard.parquet"))
     ), "a kept one is not computed again"
