@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokbench import measure
+from tokbench.corpus.nfc import LATER, nfc
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.normalization import LATER, STEPS, Normalization, nfc
+from tokbench.tokenizer.normalization import STEPS, Normalization
 from tokbench.vocabulary import BYTES, Vocabulary
 
 NORMALISED = [

@@ -93,7 +93,8 @@ def prepare_command(recipe: str, output: str, units: str | None, megabytes: int,
         allowed, longest = allowance(megabytes), corpus.longest_document
         drop = corpus.duplicates == "drop"
         grouped = Path(units) if units else None
-        totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowed, longest, drop, grouped)
+        shares, normalize = shares_of(corpus), corpus.normalize
+        totals = prepare(source, shares, seed, corpus.shards, folder, cache, allowed, longest, drop, grouped, normalize)
         say_findings(folder)
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)
@@ -160,7 +161,7 @@ def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes
     span = span_of(source, ReadSpan(begin, end))
     allowance(megabytes)
     notes = Notes()
-    documents = read_source(without_limits(source), cache, span, corpus.longest_document, notes)
+    documents = read_source(without_limits(source), cache, span, corpus.longest_document, notes, corpus.normalize)
     number, size = write_sizes(documents, Path(output), notes)
     click.echo(f"{number:,} documents, {size:,} bytes", err=True)
 
@@ -223,7 +224,7 @@ def deal_part_command(
     source, cache = source_of(corpus, files)
     span = span_of(source, ReadSpan(begin, end))
     allowed = allowance(megabytes)
-    documents = read_source(without_limits(source), cache, span, corpus.longest_document)
+    documents = read_source(without_limits(source), cache, span, corpus.longest_document, None, corpus.normalize)
     partition_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)
 
 

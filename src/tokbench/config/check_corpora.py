@@ -98,6 +98,8 @@ def corpus_mistakes(experiment: Experiment) -> Iterator[str]:
         without_parts = isinstance(corpus.source, EmbeddedSource | CountsSource | ParallelSource)
         if corpus.parts > 1 and without_parts:
             yield f"{key}.parts: a source of type '{type_of(corpus.source)}' has no parts; leave the key out"
+        if corpus.normalize is not None and corpus.counted:
+            yield f"{key}.normalize: a corpus of counts has no text; leave the key out"
         if isinstance(corpus.source, FileSource):
             if not corpus.source.path:
                 yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"

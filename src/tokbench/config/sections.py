@@ -73,6 +73,10 @@ class Corpus(Options):
     no limit. A cut is before a space between two letters if there is one in the second half of the piece. Otherwise it
     is after a line end or between two characters. Pieces stay in one split and count as one document there and for
     limits."""
+    normalize: Literal["nfc"] | None = None
+    """Normalization of each document before it is written: ``nfc``, Normalization Form C of Unicode 9.0, which Qwen's
+    tokenizers apply. Bytes that are not UTF-8 stay. Pieces of long documents are normalised one by one. Default:
+    none."""
 
     @property
     def counted(self) -> bool:

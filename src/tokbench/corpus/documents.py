@@ -38,8 +38,8 @@ MANIFEST = "manifest.json"
 """Manifest in a corpus's folder. The file exists only if there are findings."""
 Findings = dict[str, str | list[str]]
 """Sentences by subject. The subjects are ``cut_documents``, ``untagged_documents``, ``left_out``, ``byte_order_marks``,
-``inner_byte_order_marks``, ``not_utf8``, ``bad_records``, ``empty_lines``, ``duplicates`` and
-``equal_files``."""
+``inner_byte_order_marks``, ``not_utf8``, ``bad_records``, ``empty_lines``, ``normalized``, ``duplicates``
+and ``equal_files``."""
 UNTAGGED = b"untagged"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 from tokbench.corpus.documents import Findings, read_findings, write_findings
 from tokbench.corpus.duplicates import equal_files
@@ -34,6 +35,7 @@ def prepare(
     longest: int | None = None,
     drop_duplicates: bool = False,
     units: Path | None = None,
+    normalize: Literal["nfc"] | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Write ``folder/{split}/{shard}.parquet`` for every split.
 
@@ -58,6 +60,7 @@ def prepare(
         drop_duplicates: remove documents from the evaluation split that are also in a training split, see
             :mod:`tokbench.corpus.duplicates` (default: False).
         units: table of documents that belong together and fall into one split, see :mod:`tokbench.corpus.units`.
+        normalize: normalization of each document (default: none).
 
     Returns:
         Documents and bytes of each split that has a share; a document in pieces counts as one.
@@ -67,7 +70,7 @@ def prepare(
             reads; or see :func:`tokbench.corpus.splits.split_documents`.
     """
     plain, notes = without_limits(source), Notes()
-    read = partial(read_source, source, cache, longest=longest)
+    read = partial(read_source, source, cache, longest=longest, normalize=normalize)
 
     def languages() -> Iterator[str]:
         documents = read_source(plain, cache, longest=longest)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.corpus.embedded import embedded_texts
@@ -17,6 +17,7 @@ from tokbench.corpus.formats import format_of
 from tokbench.corpus.formats.parquet import read_parquet
 from tokbench.corpus.limits import within_limits
 from tokbench.corpus.long_documents import GOES_ON, PART, Cutter, Text, Texts
+from tokbench.corpus.nfc import Normalizer
 from tokbench.corpus.reading import WHOLE, Reading, ReadSpan, RecordRule, Row, RowFields
 from tokbench.corpus.shards import LONG
 from tokbench.corpus.source_files import check_content, tagged_files
@@ -46,6 +47,7 @@ def read_source(
     span: ReadSpan = WHOLE,
     longest: int | None = None,
     notes: Notes | None = None,
+    normalize: Literal["nfc"] | None = None,
 ) -> Iterator[Document]:
     """Read the documents of a source, numbered from 0 in its order.
 
@@ -58,7 +60,9 @@ def read_source(
         longest: bytes above which a document is yielded in pieces (default: never): a :class:`Document`, then
             :class:`~tokbench.corpus.documents.ContinuationPiece`, each with its own number. A record is in
             memory at once, with three bytes per byte.
-        notes: counts of text that is removed, left out or not UTF-8.
+        notes: counts of text that is removed, left out, changed or not UTF-8.
+        normalize: normalization of each document, or of each piece of a long one (default: none). Limits count the
+            normalised bytes.
 
     Raises:
         TokbenchError: a file cannot be read; the message names file and line.
@@ -77,7 +81,12 @@ def read_source(
 
     rule = RecordRule(isinstance(source, Records) and source.bad_lines == "skip", notes)
     texts = _texts(source, cache, Reading(span, longest, notes, rule))
-    return map(document, itertools.count(), within_limits(source, map(tagged, texts) if source.language else texts))
+    texts = map(tagged, texts) if source.language else texts
+    if normalize is None:
+        return map(document, itertools.count(), within_limits(source, texts))
+    normalizer = Normalizer(notes)
+    limited = within_limits(source, map(normalizer.normalize, texts))
+    return map(document, itertools.count(), map(normalizer.count, limited))
 
 
 def holds_rows(source: Source) -> bool:

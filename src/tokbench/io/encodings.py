@@ -53,6 +53,7 @@ class Notes:
         invalid: number of these that are not part of valid UTF-8.
         bad_records: number of records without usable text that are left out.
         empty_lines: number of empty lines that are left out, if each line is a document.
+        normalized: number of documents that normalization changes.
     """
 
     marks: int = 0
@@ -61,6 +62,7 @@ class Notes:
     invalid: int = 0
     bad_records: int = 0
     empty_lines: int = 0
+    normalized: int = 0
 
     def add(self, counts: dict[str, int]) -> None:
         """Add the counts of other notes, as :meth:`counts` returns them."""
@@ -86,6 +88,9 @@ class Notes:
         for key, count, what in left_out:
             if count:
                 notes[key] = f"{count:,} {what}{'s' * (count > 1)} left out"
+        if self.normalized:
+            some = "1 document is" if self.normalized == 1 else f"{self.normalized:,} documents are"
+            notes["normalized"] = f"{some} changed by normalization (NFC)"
         return notes
 
 

@@ -170,14 +170,18 @@ class Corpora:
         del recipe["units"]
         if corpus.duplicates == "keep":
             del recipe["duplicates"]
+        if corpus.normalize is None:
+            del recipe["normalize"]
         for key, usual in {"encoding": UTF_8, "bad_lines": "reject"}.items():
             if recipe["source"].get(key) == usual:
                 del recipe["source"][key]
         return recipe
 
     def _cut(self, wildcards: Any) -> dict[str, Any]:
-        """Return the maximum length of documents if it is not the default."""
-        return {key: value for key, value in self._recipe(wildcards).items() if key == "longest_document"}
+        """Return the maximum length and the normalization of documents, without defaults."""
+        return {
+            key: value for key, value in self._recipe(wildcards).items() if key in ("longest_document", "normalize")
+        }
 
     def _sharing(self, wildcards: Any) -> dict[str, Any]:
         recipe = self._recipe(wildcards)

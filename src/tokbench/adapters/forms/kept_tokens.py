@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tokbench.adapters.forms.added_tokens import AddedTokenSettings
+from tokbench.corpus.nfc import nfc
 from tokbench.errors import shortened
 from tokbench.pretokenization.patterns.dialects import NotNativeError
-from tokbench.tokenizer.normalization import nfc
 
 FLAGS = {
     "single_word": "is a token only as a word of its own",
