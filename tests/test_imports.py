@@ -15,8 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from socket import gethostname
 
+import numpy as np
 import pytest
 import yaml
+from safetensors.numpy import save_file
 from snakemake.cli import parse_args
 
 from tests.conftest import TOPICS
@@ -139,6 +141,10 @@ CHAIN = {
     "decode": ("decode bpe ids -o decoded", "numpy"),
     "bytes": ("bytes bpe -o token_bytes.npy", "numpy"),
     "export": ("export bpe --to tokens -o exported", "numpy pydantic"),
+    "carry_embeddings": (
+        "carry_embeddings bpe copy weights.safetensors -o carried.safetensors",
+        "numpy safetensors",
+    ),
     "measure": ("measure bpe --counts counts.parquet -o measured.json", f"{ROWS} yaml"),
     "count_tokens": ("count_tokens bpe SHARD --speed speed.json -o tokens.json", ROWS),
     "ngram_bits": ("ngram_bits bpe --train SHARD --test SHARD -o bits.json", ROWS),
@@ -248,6 +254,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
                 main(line)
         main(["encode", "bpe", "text.txt", "-o", "ids"])
         shutil.copytree("bpe", "copy")
+        save_file({"wte.weight": np.zeros((302, 2), np.float32)}, "weights.safetensors")
     return libraries(asked, folder) | libraries(rejected, folder, status=2)
 
 
