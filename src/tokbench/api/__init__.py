@@ -132,7 +132,7 @@ def build(
         >>> tokbench.build("pathpiece", counts, 260, initial_size=270, initial="bpe", name="mine")
         Tokenizer('mine', gpt2, 260 tokens, shortest_path)
         >>> tokbench.constructions["bpe"]
-        Construction('bpe', options: alphabet, character_coverage, min_pair_count, max_token_bytes)
+        Construction('bpe', options: reserved, alphabet, character_coverage, min_pair_count, max_token_bytes, seeds)
     """
     from tokbench.building import BuildRecipe, build_tokenizer, own_segmentation
     from tokbench.construction import constructions, options_with_recipes

@@ -8,22 +8,27 @@ follow in order of creation.
 Reference: :mod:`tokbench.reference.bpe`.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.candidates.alphabet import character_merges, cut_by_longest_match
 from tokbench.candidates.initial import MAX_BYTES, check_alphabet, check_bytes
+from tokbench.candidates.reserved import ReservedOptions, String, require_pretokens, without_reserved
 from tokbench.construction import construction
+from tokbench.errors import TokbenchError
 from tokbench.kernels.bpe import train
-from tokbench.options import Options
+from tokbench.kernels.merge import MergeSegmenter
 from tokbench.pretokens import PretokenCounts
+from tokbench.segmentation.merge import replayed
 from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
-class BpeOptions(Options):
+class MergeOptions(ReservedOptions):
     alphabet: Literal["byte", "character"] = "byte"
     """Symbols that merging starts from: the bytes, or the characters of the text, which are then built before any merge
     is learnt."""
@@ -38,6 +43,12 @@ class BpeOptions(Options):
     """Longest token, in bytes. Default: no limit."""
 
 
+class BpeOptions(MergeOptions):
+    seeds: tuple[String, ...] = ()
+    """Strings that must be tokens. They are built by merges that precede all others, in the given order, so a seed may
+    need tokens for its parts. Default: none."""
+
+
 @construction("bpe", options=BpeOptions, segmentation="merge", gives_initial=True, cites=("sennrich2016",))
 def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
     """Merge the most frequent pairs until there are ``size`` tokens, including the alphabet.
@@ -45,6 +56,9 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
     The character alphabet is the 256 bytes, then the characters of two or more bytes, by descending count, then bytes.
     Each character is built by merging its bytes from the left. These merges precede all learnt ones. A character of
     three or four bytes therefore adds its first two or three bytes as tokens, unless they already exist.
+
+    Seeds follow the alphabet. While the merges so far split a seed, its first two parts are merged. The pre-tokens are
+    split by these merges, and training continues as in :mod:`tokbench.construction.bpe_continued`.
 
     Args:
         counts: pre-tokens. No merge crosses their boundaries.
@@ -57,15 +71,19 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
         Tokens in order of creation, with the merges that created them, int32 [tokens - 256, 3].
 
     Raises:
-        TokbenchError: the unique pre-tokens have 2 GiB or more, or the alphabet is larger than ``size``.
+        TokbenchError: the unique pre-tokens have 2 GiB or more, the alphabet is larger than ``size``, or a reserved
+            string or a seed cannot be one.
     """
     check_bytes(counts, "bpe")
+    counts = without_reserved(counts, options.reserved, "bpe")
     tokens, merges = list(BYTES), np.empty((0, 2), np.int32)
     text, offsets = counts.data.astype(np.int32), counts.offsets
     if options.alphabet == "character":
         tokens, merges = character_merges(counts, options.character_coverage)
         text, offsets = cut_by_longest_match(counts, tokens)
     check_alphabet(tokens, size, "bpe")
+    if options.seeds:
+        return _from_seeds(counts, size, options, Vocabulary(tuple(tokens), merges=_with_results(merges)))
     pairs = train(
         text,
         offsets,
@@ -78,5 +96,66 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
     )
     for left, right in pairs.tolist():
         tokens.append(tokens[left] + tokens[right])
-    made = np.concatenate([merges, pairs])
-    return Vocabulary(tuple(tokens), merges=np.column_stack([made, np.arange(256, 256 + len(made), dtype=np.int32)]))
+    return Vocabulary(tuple(tokens), merges=_with_results(np.concatenate([merges, pairs])))
+
+
+def _with_results(pairs: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return merges as int32 [m, 3]: each pair makes the next token after the 256 bytes."""
+    return np.column_stack([pairs, np.arange(256, 256 + len(pairs), dtype=np.int32)])
+
+
+def _from_seeds(counts: PretokenCounts, size: int, options: BpeOptions, alphabet: Vocabulary) -> Vocabulary:
+    """Build the seeds by merges, and continue training.
+
+    Raises:
+        TokbenchError: a seed contains a reserved string, is split by the pre-tokenization or is longer than the limit,
+            or the seeds need more than ``size`` tokens.
+    """
+    from tokbench.construction.bpe_continued import continue_merges
+
+    seeds = options.seeds
+    require_pretokens(counts, seeds, "bpe", "seeds")
+    longest = options.max_token_bytes or MAX_BYTES
+    for seed in seeds:
+        if inside := [string for string in options.reserved if string in seed]:
+            raise TokbenchError(f"bpe: seeds '{seed}': contains the reserved string '{inside[0]}'; leave one out")
+        if len(seed.encode()) > longest:
+            raise TokbenchError(f"bpe: seeds '{seed}': longer than max_token_bytes ({longest}); raise it")
+    parent = with_seeds(alphabet, [seed.encode() for seed in seeds])
+    if len(parent) > size:
+        raise TokbenchError(
+            f"bpe: the alphabet, the seeds and their parts are {len(parent):,} tokens, more than the vocabulary size "
+            f"{size:,}; raise it, or give fewer seeds"
+        )
+    return continue_merges(counts, size, parent, options.min_pair_count, longest)
+
+
+def with_seeds(vocabulary: Vocabulary, seeds: Sequence[bytes]) -> Vocabulary:
+    """Return a vocabulary with further merges, after which each seed is one token.
+
+    While the merges so far split a seed, its first two parts are merged.
+
+    Args:
+        vocabulary: tokens with merges.
+        seeds: the seeds, in the order in which they are built.
+    """
+    assert vocabulary.merges is not None
+    tokens, rows = list(vocabulary.tokens), vocabulary.merges.tolist()
+    ids = {token: index for index, token in enumerate(tokens)}
+    for seed in seeds:
+        while len(parts := _split(seed, tokens, rows)) > 1:
+            token = tokens[parts[0]] + tokens[parts[1]]
+            if token not in ids:
+                ids[token] = len(tokens)
+                tokens.append(token)
+            rows.append([parts[0], parts[1], ids[token]])
+    return Vocabulary(tuple(tokens), merges=np.array(rows, np.int32).reshape(-1, 3))
+
+
+def _split(seed: bytes, tokens: Sequence[bytes], rows: Sequence[Sequence[int]]) -> list[int]:
+    """Return the ids of a seed after all merges, by the kernel that encodes texts."""
+    vocabulary = Vocabulary(tuple(tokens), merges=np.array(rows, np.int32).reshape(-1, 3))
+    segmenter = MergeSegmenter(*replayed(vocabulary, "merge"))
+    ids, _ = segmenter.segment(np.frombuffer(seed, np.uint8), np.array([0, len(seed)]))
+    found: list[int] = ids.tolist()
+    return found

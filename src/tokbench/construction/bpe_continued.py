@@ -84,15 +84,27 @@ def build(
             f"bpe_continued: {options.tokenizer} has {len(parent):,} tokens, more than the vocabulary size {size:,}; "
             "raise the size, or use bpe_pruned"
         )
+    return continue_merges(counts, size, parent, options.min_pair_count, options.max_token_bytes or MAX_BYTES)
+
+
+def continue_merges(counts: PretokenCounts, size: int, parent: Vocabulary, min_count: int, longest: int) -> Vocabulary:
+    """Split the pre-tokens by the merges of a vocabulary, then merge until there are ``size`` tokens.
+
+    Args:
+        counts: pre-tokens.
+        size: number of tokens wanted, not below that of the vocabulary.
+        parent: the vocabulary, with merges.
+        min_count: smallest count of a pair that is merged.
+        longest: longest new token, in bytes.
+    """
     assert parent.merges is not None
     text, offsets = MergeSegmenter(*replayed(parent, "merge")).segment(counts.data, counts.offsets)
     old = {token: index for index, token in enumerate(parent.tokens)}
     lengths = np.array([len(token) for token in parent.tokens], np.int64)
     ranks = ranks_of(parent.tokens)
-    limit = options.max_token_bytes or MAX_BYTES
     symbols = size
     while True:
-        pairs = train(text, offsets, counts.counts, ranks, lengths, symbols, options.min_pair_count, limit)
+        pairs = train(text, offsets, counts.counts, ranks, lengths, symbols, min_count, longest)
         tokens, merges = spell(parent.tokens, old, pairs)
         if len(tokens) == size or len(parent) + len(pairs) < symbols:
             break

@@ -36,7 +36,7 @@ from tokbench.resource import is_drawn, resource_types
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
-class BpeKnockoutOptions(bpe.BpeOptions):
+class BpeKnockoutOptions(bpe.MergeOptions):
     """Without ``gold``, nothing changes in the merges of BPE."""
 
     gold: Path | None = None
@@ -165,7 +165,7 @@ def _enough_merges(
 
 
 def _merges(counts: PretokenCounts, size: int, options: BpeKnockoutOptions) -> list[Parts]:
-    values = {key: getattr(options, key) for key in bpe.BpeOptions.model_fields}
+    values = {key: getattr(options, key) for key in bpe.MergeOptions.model_fields}
     vocabulary = bpe.build(counts, size, bpe.BpeOptions(**values))
     assert vocabulary.merges is not None
     tokens = vocabulary.tokens

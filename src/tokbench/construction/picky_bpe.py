@@ -26,15 +26,15 @@ from pydantic import Field
 
 from tokbench.candidates.alphabet import count_characters, cut_by_longest_match
 from tokbench.candidates.initial import check_alphabet, check_bytes
+from tokbench.candidates.reserved import ReservedOptions, without_reserved
 from tokbench.construction import construction
 from tokbench.kernels.picky import Training
-from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 
-class AlphabetOptions(Options):
+class AlphabetOptions(ReservedOptions):
     alphabet: Literal["byte", "character"] = "byte"
     """Symbols that merging starts from and never removes: the bytes (default), or the characters of the text.
     Characters of two or more bytes follow the 256 bytes in the vocabulary."""
@@ -93,6 +93,7 @@ def train(
         TokbenchError: see :func:`build`. The message names ``method``.
     """
     check_bytes(counts, method)
+    counts = without_reserved(counts, options.reserved, method)
     alphabet, text, offsets = list(BYTES), counts.data.astype(np.int32), counts.offsets
     if options.alphabet == "character":
         alphabet, text, offsets = cut_into_characters(counts, options.character_coverage)

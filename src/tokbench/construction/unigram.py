@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.candidates.initial import check_alphabet, check_bytes
+from tokbench.candidates.reserved import ReservedOptions, without_reserved
 from tokbench.candidates.seeds import CandidateTokens, SeedOptions, seeds
 from tokbench.construction import construction
 from tokbench.kernels.elementary import digamma_of, exponentials_of
@@ -55,7 +56,7 @@ DECIMALS = 12
 could change ties."""
 
 
-class UnigramOptions(SeedOptions):
+class UnigramOptions(SeedOptions, ReservedOptions):
     shrinking_factor: float = Field(0.75, gt=0, lt=1)
     """Share of the tokens that remain after a round of pruning."""
 
@@ -191,6 +192,7 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
         TokbenchError: the unique pre-tokens have 2 GiB or more, or the alphabet is larger than ``size``.
     """
     check_bytes(counts, "unigram")
+    counts = without_reserved(counts, options.reserved, "unigram")
     pieces = seeds(counts, options, threads)
     if options.alphabet == "character":
         check_alphabet(range(pieces.kept), size, "unigram")

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.candidates.initial import MAX_BYTES, check_bytes
+from tokbench.candidates.reserved import ReservedOptions, without_reserved
 from tokbench.construction import construction
 from tokbench.errors import TokbenchError
 from tokbench.kernels.bpe import train as train_by_frequency
 from tokbench.kernels.wordpiece import train as train_by_likelihood
-from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -26,7 +26,7 @@ from tokbench.vocabulary import BYTES, Vocabulary
 ALPHABET = 2 * len(BYTES)
 
 
-class WordPieceOptions(Options):
+class WordPieceOptions(ReservedOptions):
     objective: Literal["frequency", "likelihood"] = "frequency"
     """Pair that is merged: the most frequent (``frequency``, default), or the one with the greatest count(ab) /
     (count(a) count(b))."""
@@ -73,6 +73,7 @@ def build(
     if size < ALPHABET:
         raise TokbenchError(f"vocabulary size {size} is below WordPiece's alphabet of {ALPHABET}; ask for more")
     check_bytes(counts, "wordpiece")
+    counts = without_reserved(counts, options.reserved, "wordpiece")
     ranks = np.concatenate([spelling_ranks(), len(BYTES) + spelling_ranks()])
     text, longest = marked(counts), options.max_token_bytes or MAX_BYTES
     if options.objective == "frequency":

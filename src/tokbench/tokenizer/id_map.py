@@ -91,7 +91,7 @@ class _Segments:
         forms: the forms of its tokens by id.
     """
 
-    def __init__(self, tokenizer: Tokenizer, forms: Mapping[int, Form]) -> None:
+    def __init__(self, tokenizer: Tokenizer, forms: dict[int, Form]) -> None:
         # Normalization would change bytes, or add a blank before them.
         self._tokenizer = tokenizer
         if tokenizer.normalization:
