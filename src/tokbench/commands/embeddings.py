@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokbench.adapters.open import reading_options
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import TokenizerPath
 from tokbench.commands.outputs import output_file
+from tokbench.commands.parameters import reading_options
 from tokbench.io.atomic import atomic_file
 from tokbench.runtime import exit_status
 
