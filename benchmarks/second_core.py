@@ -29,7 +29,7 @@ from tokbench.construction import constructions
 from tokbench.construction.sage import Lines, ablate, segment
 from tokbench.kernels.trie import Trie
 from tokbench.models.byte_lm.scores import write_scores
-from tokbench.optimum.bound import bounded
+from tokbench.optimum.bound import bound_counts
 from tokbench.optimum.graph import graph_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
@@ -117,7 +117,7 @@ def tasks(text: bytes, size: int, folder: Path) -> dict[str, Task]:
     found["sage's ablation"] = ablation(text, initial)
     found["graph of a bound"] = partial(graph_of, counts, size, None)
     part = count_pretokens([text[:BOUNDED]], SCHEME)
-    found["a bound"] = lambda threads: bounded(part, size, gap=0, steps=STEPS, threads=threads)
+    found["a bound"] = lambda threads: bound_counts(part, size, gap=0, steps=STEPS, threads=threads)
     return found
 
 

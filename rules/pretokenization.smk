@@ -10,7 +10,7 @@ rule count_split:
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
-        corpus=pretokenization.counted_at_once,
+        corpus=pretokenization.small_corpora,
     log:
         "<logs>/count_split/{corpus}/{split}/{scheme}.log",
     benchmark:
@@ -99,7 +99,7 @@ rule merge_counts:
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
-        corpus=pretokenization.counted_by_shard,
+        corpus=pretokenization.large_corpora,
     log:
         "<logs>/merge_counts/{corpus}/{split}/{scheme}.log",
     benchmark:
@@ -127,7 +127,7 @@ rule import_counts:
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
-        corpus=pretokenization.imported,
+        corpus=pretokenization.corpora_of_counts,
     log:
         "<logs>/import_counts/{corpus}/{split}/{scheme}.log",
     benchmark:

@@ -93,7 +93,7 @@ rule pack:
     input:
         records.trigger("pack"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
-        corpus=collect("<results>/corpus/{corpus}", corpus=models.packed_whole),
+        corpus=collect("<results>/corpus/{corpus}", corpus=models.unsliced_corpus),
         slices=collect("<results>/slices/{{model}}/{{variant}}/{{size}}/{slice}", slice=models.slices),
     output:
         packed=temp(directory("<results>/packed/{model}/{variant}/{size}")),

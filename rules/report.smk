@@ -127,7 +127,7 @@ rule report:
     params:
         job=records.of("report"),
         inputs=flags,
-        expected=records.expected,
+        expected=records.input_digests,
         code=code.of("report"),
     threads: 1
     resources:

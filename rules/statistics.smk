@@ -82,7 +82,7 @@ rule tabulate:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("tabulate"),
-        expected=records.expected,
+        expected=records.input_digests,
         code=code.of("tabulate"),
     threads: 1
     resources:

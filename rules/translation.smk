@@ -117,7 +117,7 @@ rule score_translation:
         "../envs/language_models.yaml"
     params:
         job=records.of("score_translation"),
-        scoring=translations.scoring,
+        scoring=translations.scoring_options,
         code=code.of("score_translation"),
     threads: 1
     resources:

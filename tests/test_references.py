@@ -15,7 +15,7 @@ from tokbench.corpus.formats import corpus_formats
 from tokbench.errors import TokbenchError
 from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
-from tokbench.references import bibliography, entry, known, made
+from tokbench.references import bibliography, entry, format_entry, read_references
 from tokbench.registry import Registry
 from tokbench.report.bibliography import BYTE_NGRAMS, EMBEDDED, publication_keys
 from tokbench.resource import resource_types
@@ -66,16 +66,16 @@ def parsed(text: str) -> dict[str, tuple[str, dict[str, str]]]:
 def test_every_built_in_method_has_a_source(registry: Registry[Any]) -> None:
     for method in registry.methods():
         assert method.cites is not None, f"{registry.kind} {method.name}: give cites, () where it needs none"
-        assert set(method.cites) <= known().keys()
+        assert set(method.cites) <= read_references().keys()
 
 
 def test_every_type_of_source_does() -> None:
-    assert known().keys() >= set(EMBEDDED)
+    assert read_references().keys() >= set(EMBEDDED)
 
 
 def test_every_entry_is_bibtex_and_cited() -> None:
-    found = parsed(bibliography(known()))
-    assert found.keys() == known().keys()
+    found = parsed(bibliography(read_references()))
+    assert found.keys() == read_references().keys()
     for key, (kind, fields) in found.items():
         assert REQUIRED[kind] <= fields.keys(), key
         assert "url" in fields or "year" in fields, key
@@ -85,11 +85,13 @@ def test_every_entry_is_bibtex_and_cited() -> None:
     named = {key for registry in KINDS for method in registry.methods() for key in method.cites or ()}
     named |= {*EMBEDDED}
     named |= {*BYTE_NGRAMS, *(key for stage in stages for key in stage.cites)}
-    assert known().keys() == named, "no entry without a use"
+    assert read_references().keys() == named, "no entry without a use"
 
 
 def test_characters_of_latex() -> None:
-    text = made("key", {"type": "misc", "author": ["Ström, Åsa"], "title": "A & B_1: 50 %", "url": "https://a.b/c_d#e"})
+    text = format_entry(
+        "key", {"type": "misc", "author": ["Ström, Åsa"], "title": "A & B_1: 50 %", "url": "https://a.b/c_d#e"}
+    )
     assert parsed(text)["key"][1] == {
         "author": "Ström, Åsa",
         "title": "{A \\& B\\_1: 50 \\%}",

@@ -10,7 +10,7 @@ from tokbench.errors import TokbenchError, shortened
 from tokbench.io.yaml import read_yaml
 
 REFERENCES = Path(__file__).with_name("references.yaml")
-WHOLE = re.compile(r"\s*@\w+\s*\{\s*([^,\s]+)\s*,")
+COMPLETE_ENTRY = re.compile(r"\s*@\w+\s*\{\s*([^,\s]+)\s*,")
 """Start of a complete BibTeX entry, with its key."""
 NO_KEY = f"'{{}}' is not a key of {REFERENCES.name}; use a key of it, or a complete BibTeX entry"
 """Message for an unknown key."""
@@ -21,10 +21,10 @@ ADDRESSES = ("url", "doi", "eprint")
 
 
 @cache
-def known() -> Mapping[str, Mapping[str, Any]]:
+def read_references() -> Mapping[str, Mapping[str, Any]]:
     """Return all publications of ``references.yaml`` by key."""
-    found: Mapping[str, Mapping[str, Any]] = read_yaml(REFERENCES)
-    return found
+    entries: Mapping[str, Mapping[str, Any]] = read_yaml(REFERENCES)
+    return entries
 
 
 def bibliography(cited: Iterable[str]) -> str:
@@ -37,9 +37,9 @@ def bibliography(cited: Iterable[str]) -> str:
         TokbenchError: a key is unknown, or two different entries have the same key.
     """
     entries: dict[str, str] = {}
-    for one in cited:
-        whole = WHOLE.match(one)
-        key, text = (whole[1], one.strip() + "\n") if whole else (one, entry(one))
+    for source in cited:
+        complete = COMPLETE_ENTRY.match(source)
+        key, text = (complete[1], source.strip() + "\n") if complete else (source, entry(source))
         if entries.setdefault(key, text) != text:
             raise TokbenchError(f"two BibTeX entries have the key '{key}'; rename one")
     return "\n".join(entries[key] for key in sorted(entries))
@@ -51,9 +51,9 @@ def entry(key: str) -> str:
     Raises:
         TokbenchError: the key is unknown.
     """
-    if key not in known():
+    if key not in read_references():
         raise TokbenchError(NO_KEY.format(shortened(key)))
-    return made(key, known()[key])
+    return format_entry(key, read_references()[key])
 
 
 def short_name(cited: str) -> str:
@@ -62,9 +62,9 @@ def short_name(cited: str) -> str:
     Args:
         cited: a key, or a BibTeX entry, of which the key is returned.
     """
-    if whole := WHOLE.match(cited):
+    if whole := COMPLETE_ENTRY.match(cited):
         return whole[1]
-    facts = known().get(cited, {})
+    facts = read_references().get(cited, {})
     if "year" not in facts:
         return str(facts.get("title", cited))
     names = [name.partition(",")[0].strip("{}") for name in facts["author"]]
@@ -72,7 +72,7 @@ def short_name(cited: str) -> str:
     return f"{authors} {facts['year']}"
 
 
-def made(key: str, facts: Mapping[str, Any]) -> str:
+def format_entry(key: str, facts: Mapping[str, Any]) -> str:
     """Format a BibTeX entry; titles keep their capitals."""
     fields = {name: value for name, value in facts.items() if name != "type"}
     if "eprint" in fields:

@@ -188,10 +188,10 @@ class Registry(Generic[Kind]):
 
     def _check_cited(self, name: str, cites: Iterable[str]) -> None:
         """Look up the citations of an external method; tests check built-in ones, to keep imports fast."""
-        from tokbench.references import NO_KEY, WHOLE, known
+        from tokbench.references import COMPLETE_ENTRY, NO_KEY, read_references
 
         for key in cites:
-            cited = WHOLE.match(key) or key in known()
+            cited = COMPLETE_ENTRY.match(key) or key in read_references()
             self.check(bool(cited), name, f"cites: {NO_KEY.format(shortened(key))}")
 
     def _check_call(self, method: Kind, keywords: set[str], protocol: type) -> None:

@@ -46,6 +46,6 @@ def entry_points_of(group: str) -> "list[EntryPoint]":
 def _every_group(path: tuple[str, ...]) -> "dict[str, list[EntryPoint]]":
     from importlib.metadata import entry_points
 
-    found = entry_points()
-    ours = [group for group in found.groups if group.startswith("tokbench.")]
-    return {group: sorted(found.select(group=group), key=lambda entry: entry.name) for group in ours}
+    points = entry_points()
+    ours = [group for group in points.groups if group.startswith("tokbench.")]
+    return {group: sorted(points.select(group=group), key=lambda entry: entry.name) for group in ours}

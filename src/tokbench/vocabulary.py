@@ -20,9 +20,9 @@ BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
 
 
-EXCLUDED = "-inf"
+EXCLUDED_SCORE = "-inf"
 """Score of a token that no text has."""
-SCORE = re.compile(f"{EXCLUDED}|{REAL.pattern}", re.ASCII)
+SCORE = re.compile(f"{EXCLUDED_SCORE}|{REAL.pattern}", re.ASCII)
 VOCABULARY_FILES = (
     *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
     *("ids.txt", "special_ids.tsv", "substring_counts.tsv", "tuples.tsv", "supermerges.tsv", "record.json"),
@@ -38,7 +38,7 @@ UNITS = 512
 """Units per nat of scores as integers."""
 
 
-class Named(NamedTuple):
+class NamedTokens(NamedTuple):
     """Tokens of another library that are known only by name.
 
     Attributes:
@@ -189,6 +189,7 @@ class Vocabulary:
                     raise TokbenchError(
                         f"vocabulary: token {place} is {type(token).__name__}, not bytes; pass each token as bytes"
                     )
+        # Every byte, and no empty token.
         present = set(self.tokens)
         missing = [token for token in BYTES if token not in present]
         if missing:
@@ -198,6 +199,7 @@ class Vocabulary:
             )
         if b"" in present:
             raise TokbenchError(f"vocabulary has an empty token (id {self.tokens.index(b'')}); remove it")
+        # One flag for each token.
         if self.continuation is not None and self.continuation.shape != (len(self.tokens),):
             raise TokbenchError(
                 f"vocabulary has continuation flags of shape {list(self.continuation.shape)} for {len(self.tokens)} "
@@ -208,6 +210,7 @@ class Vocabulary:
                 f"vocabulary has flags of added tokens of shape {list(self.added.shape)} for {len(self.tokens)} "
                 "tokens; pass one for each token"
             )
+        # No token twice, except in both positions.
         if len(present) < len(self.tokens):
             flags = [False] * len(self.tokens) if self.continuation is None else self.continuation.tolist()
             seen: set[tuple[bytes, bool]] = set()
@@ -261,8 +264,8 @@ class Vocabulary:
         """Bytes of each id below :attr:`id_limit`; empty for ids that text never has."""
         if self.ids is None:
             return self.tokens
-        known = dict(zip(self.ids.tolist(), self.tokens, strict=True))
-        return tuple(known.get(one, b"") for one in range(self.id_limit))
+        tokens = dict(zip(self.ids.tolist(), self.tokens, strict=True))
+        return tuple(tokens.get(number, b"") for number in range(self.id_limit))
 
     def write(self, folder: Path) -> None:
         """Write ``tokens.vocab`` and the optional files of :data:`VOCABULARY_FILES`.
@@ -288,6 +291,7 @@ class Vocabulary:
     def files(self) -> Iterator[tuple[str, Iterable[str]]]:
         """Yield name and lines of each file that :meth:`write` writes."""
         yield "tokens.vocab", (f"{token.hex()}\n" for token in self.tokens)
+        # Tokens of a segmentation, each file only if the vocabulary has its content.
         if self.merges is not None:
             yield (
                 "merges.tsv",
@@ -303,6 +307,7 @@ class Vocabulary:
             yield "events.tsv", map(_event_line, self.events)
         if self.tuples is not None:
             yield "tuples.tsv", map(_tuple_line, self.tuples)
+        # Facts about the construction, and numbers of tokens of other libraries.
         if self.record is not None:
             yield RECORD, [json.dumps(self.record) + "\n"]
         if self.supermerges is not None:
@@ -318,12 +323,12 @@ class Vocabulary:
     @property
     def digest(self) -> str:
         """SHA-256 of the files in hexadecimal digits, without the record of the construction."""
-        found = hashlib.sha256()
+        content = hashlib.sha256()
         for name, lines in self.files():
             if name != RECORD:
-                found.update(f"{name}\n".encode())
-                found.update("".join(lines).encode())
-        return found.hexdigest()
+                content.update(f"{name}\n".encode())
+                content.update("".join(lines).encode())
+        return content.hexdigest()
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
@@ -335,20 +340,22 @@ class Vocabulary:
         tokens = read_tokens(folder / "tokens.vocab")
         merges = _read_bytes(folder / "merges.tsv", lambda text: parse_merges(text, *flat_tokens(tokens)))
         scores = _read_file(folder / "scores.txt", _read_scores)
-        continuation = _read_file(folder / "continuation.txt", _each(("0", "1").index))
-        events = _read_file(folder / "events.tsv", _each(_read_event))
-        tuples = _read_file(folder / "tuples.tsv", _each(_read_tuple))
-        supermerges = _read_file(folder / "supermerges.tsv", _each(_read_supermerge))
-        own = _read_bytes(folder / "ids.txt", lambda text: parse_ids(text, LARGEST_VOCABULARY - 1))
-        special = _read_file(folder / "special_ids.tsv", _each(_read_special))
-        unused = _read_file(folder / "unused_ids.tsv", _each(_read_special))
-        substrings = _read_file(folder / "substring_counts.tsv", _each(_read_count))
+        continuation = _read_file(folder / "continuation.txt", _parse_lines(("0", "1").index))
+        events = _read_file(folder / "events.tsv", _parse_lines(_read_event))
+        tuples = _read_file(folder / "tuples.tsv", _parse_lines(_read_tuple))
+        supermerges = _read_file(folder / "supermerges.tsv", _parse_lines(_read_supermerge))
+        ids = _read_bytes(folder / "ids.txt", lambda text: parse_ids(text, LARGEST_VOCABULARY - 1))
+        special = _read_file(folder / "special_ids.tsv", _parse_lines(_read_special))
+        unused = _read_file(folder / "unused_ids.tsv", _parse_lines(_read_special))
+        substrings = _read_file(folder / "substring_counts.tsv", _parse_lines(_read_count))
         record = _read_file(folder / RECORD, _read_record)
-        added = _read_file(folder / "added.txt", _each(("0", "1").index))
-        by_token = {"scores.txt": scores, "continuation.txt": continuation, "ids.txt": own, "added.txt": added}
+        added = _read_file(folder / "added.txt", _parse_lines(("0", "1").index))
+        # One line for each token in these files.
+        by_token = {"scores.txt": scores, "continuation.txt": continuation, "ids.txt": ids, "added.txt": added}
         for name, values in by_token.items():
             if values is not None and len(values) != len(tokens):
                 raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
+        # The constructor checks the content; the message names the file.
         try:
             vocabulary = cls(
                 tokens,
@@ -356,7 +363,7 @@ class Vocabulary:
                 scores,
                 None if continuation is None else np.array(continuation, np.bool_),
                 None if events is None else tuple(events),
-                own,
+                ids,
                 dict(special or ()),
                 SubstringCounts.from_pairs(substrings) if substrings else None,
                 None if tuples is None else tuple(tuples),
@@ -376,7 +383,7 @@ def _read_scores(lines: Sequence[str]) -> NDArray[np.float64]:
     if not all(map(SCORE.fullmatch, lines)):
         raise ValueError
     scores = np.array([*map(float, lines)], np.float64)
-    if np.count_nonzero(np.isinf(scores)) > lines.count(EXCLUDED):
+    if np.count_nonzero(np.isinf(scores)) > lines.count(EXCLUDED_SCORE):
         raise ValueError
     return scores
 
@@ -432,7 +439,7 @@ def _read_event(line: str) -> Event:
     return event
 
 
-def _each(parse: Callable[[str], Any]) -> Callable[[Sequence[str]], list[Any]]:
+def _parse_lines(parse: Callable[[str], Any]) -> Callable[[Sequence[str]], list[Any]]:
     return lambda lines: [*map(parse, lines)]
 
 

@@ -20,7 +20,7 @@ from tokbench.adapters.export_hugging_face import export as export_json
 from tokbench.adapters.export_tiktoken import to_tiktoken
 from tokbench.adapters.exports import export
 from tokbench.building import BuildRecipe, build_tokenizer, own_segmentation
-from tokbench.candidates.superwords import Runs, SuperwordOptions, events_of, may_join, split_runs, train_words
+from tokbench.candidates.superwords import Runs, SuperwordOptions, events_of, joinable_tokens, split_runs, train_words
 from tokbench.construction import constructions
 from tokbench.construction.superbpe import SuperbpeOptions, count_words, is_barred, stage_1_size
 from tokbench.errors import TokbenchError
@@ -386,13 +386,13 @@ def test_a_threshold_that_is_reached_removes() -> None:
 def test_pretokens_that_may_join() -> None:
     words = [" a", "'s", "1", " .", ".net", "e\u0301", " \u2019t", "\u0301", "a1"]
     tokens = [*map(str.encode, words), b"\xff", b"a\xff"]
-    assert [word for word, joins in zip(words, may_join(tokens, "any"), strict=False) if joins] == [
+    assert [word for word, joins in zip(words, joinable_tokens(tokens, "any"), strict=False) if joins] == [
         *(" a", "'s", ".net", "e\u0301", " \u2019t", "a1")
     ]
-    assert [word for word, joins in zip(words, may_join(tokens, "only"), strict=False) if joins] == [
+    assert [word for word, joins in zip(words, joinable_tokens(tokens, "only"), strict=False) if joins] == [
         *(" a", "'s", "e\u0301", " \u2019t")
     ]
-    assert may_join(tokens, "any")[-2:].tolist() == [False, True]
+    assert joinable_tokens(tokens, "any")[-2:].tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from tokbench.construction.toast import ToastOptions, best_nodes, build, known_s
 from tokbench.errors import TokbenchError
 from tokbench.kernels.split_tree import SplitTreeSegmenter, number_strings
 from tokbench.kernels.trie import Trie
-from tokbench.optimum.bound import search
 from tokbench.optimum.graph import graph_of
+from tokbench.optimum.search import search
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.reference import toast as twin
@@ -115,13 +115,13 @@ def test_bound_and_vocabulary_against_brute_force(pairs: list[tuple[bytes, int]]
     known = known_substrings(counts, least)
     by_text = dict(known.items())
     graph = tree_graph(counts, known, 256 + wanted)
-    assert sorted(graph.spelt(np.arange(len(graph.places)))) == sorted(
+    assert sorted(graph.spell(np.arange(len(graph.places)))) == sorted(
         {node for word, _ in words for node in twin.nodes(word, by_text)}
     )
     found = best_nodes(graph, ToastOptions(gap=0.0, steps=200))
     best = twin.fewest(words, by_text, wanted)
-    assert found.proven.bound <= best <= found.tokens
-    vocabulary = Vocabulary(BYTES + graph.spelt(found.chosen), substring_counts=known)
+    assert found.proof.bound <= best <= found.tokens
+    vocabulary = Vocabulary(BYTES + graph.spell(found.vocabulary), substring_counts=known)
     assert tokens_of(vocabulary, counts) == found.tokens
 
 

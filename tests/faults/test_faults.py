@@ -22,7 +22,7 @@ import polars as pl
 import pytest
 
 from tests.faults.trial import Run, Trial, by_itself, differing, disk, done, full, read_only, stages
-from tokbench.workflow.status import Stage, overview
+from tokbench.workflow.status import Stage, build_overview
 
 SMALL = Path(__file__).with_name("small.yaml")
 KILLS = 20
@@ -53,7 +53,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 def moments(demonstration: Trial) -> list[tuple[str, float]]:
     """A stage in which to kill and the seconds to wait in it, for each kill: every stage has one, in order."""
     random = Random(SEED)
-    seen = overview(demonstration.plan(), life="ended")
+    seen = build_overview(demonstration.plan(), life="ended")
     longest = {stage.name: _seconds(stage) for stage in seen.stages}
     stages = [*longest, *random.choices(list(longest), k=max(0, KILLS + len(LAST) + SPARE - len(longest)))]
     stages.sort(key=list(longest).index)
@@ -70,7 +70,7 @@ def test_killed_twenty_times(demonstration: Trial, tmp_path: Path) -> None:
     """Every other time the jobs are killed too, as by a machine that dies; else they stay at work."""
     killed = Trial(tmp_path)
     wanted = demonstration.contents()
-    order = [stage.name for stage in overview(demonstration.plan(), life="ended").stages]
+    order = [stage.name for stage in build_overview(demonstration.plan(), life="ended").stages]
     kills = 0
     for number, (stage, pause) in enumerate(moments(demonstration)):
         run = killed.start()

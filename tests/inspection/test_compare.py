@@ -15,7 +15,7 @@ from tokbench.inspection.comparison.named_tokenizers import resolve_target
 from tokbench.inspection.comparison.sides import matched
 from tokbench.inspection.comparison.terminal import Line, LineGroup, comparison_text, single_leads, single_number
 from tokbench.io.json import written
-from tokbench.optimum.bound import bounded
+from tokbench.optimum.bound import bound_counts
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, merge_counts
 from tokbench.statistics.cells import INTRINSIC
@@ -224,7 +224,7 @@ def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: To
     counts = count_languages([(row["language"], row["text"].encode()) for row in rows], "gpt2")
     for language, where in (("", "300"), ("de", "300, de"), ("en", "300, en")):
         part = counts[language] if language else merge_counts(list(counts.values()))
-        least = bounded(part, 300, gap=0.001, steps=2000)["bound"]
+        least = bound_counts(part, 300, gap=0.001, steps=2000)["bound"]
         line = next(line for line in lines if line.startswith(f"  gap, {where}: long "))
         tokens = [
             sum(Tokenizer.load(side).count(row["text"]) for row in rows if language in ("", row["language"]))

@@ -32,7 +32,7 @@ from tokbench.reference.segmentation import bpe_dropout as twin
 from tokbench.reference.segmentation import longest_suffix as longest_suffix_twin
 from tokbench.reference.segmentation import outcomes
 from tokbench.segmentation import segmentations
-from tokbench.segmentation.merge import replayed
+from tokbench.segmentation.merge import replay_merges
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -182,7 +182,7 @@ def test_dropout_is_a_probability(learnt: Vocabulary, dropout: float) -> None:
     with pytest.raises(ValueError, match="dropout"):
         make("bpe_dropout", learnt, dropout=dropout)
     with pytest.raises(ValueError, match="not a probability"):
-        DropoutSegmenter(*replayed(learnt, "bpe_dropout"), dropout)
+        DropoutSegmenter(*replay_merges(learnt, "bpe_dropout"), dropout)
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ from tokbench.kernels.edges import relief
 from tokbench.kernels.exchange import exchanges
 from tokbench.kernels.relaxation import Relaxation
 from tokbench.kernels.shares import Shares
-from tokbench.optimum.bound import search
 from tokbench.optimum.certificate import proves
-from tokbench.optimum.graph import SubstringGraph, graph_of, proven
+from tokbench.optimum.graph import SubstringGraph, graph_of, prove_bound
+from tokbench.optimum.search import search
 from tokbench.pretokens.count import count_pretokens
 from tokbench.reference import bounds
 from tokbench.reference import bounds as reference
@@ -55,7 +55,7 @@ def priced(words: dict[bytes, int], limit: int, numbers: list[float]) -> int:
     shares = np.resize(numbers, len(text.data))
     for start, end, count in zip(text.offsets, text.offsets[1:], text.counts, strict=False):
         potentials += [0.0, *np.cumsum(shares[start:end] * count)]
-    return proven(graph, np.array(potentials)).bound
+    return prove_bound(graph, np.array(potentials)).bound
 
 
 @given(WORDS, st.integers(0, 3), st.lists(st.floats(-2, 3), min_size=1, max_size=12))
@@ -70,9 +70,9 @@ def test_search_is_between_bound_and_optimum(words: dict[bytes, int], limit: int
     graph = graph_of(counts_of(words), 256 + limit, threads=threads)
     found = search(graph, gap=0, steps=200, threads=threads)
     best = optimum(words, limit)
-    assert found.proven.bound <= best <= found.tokens
-    assert len(found.chosen) <= limit
-    assert reference.fewest(list(words.items()), set(graph.spelt(found.chosen))) == found.tokens
+    assert found.proof.bound <= best <= found.tokens
+    assert len(found.vocabulary) <= limit
+    assert reference.fewest(list(words.items()), set(graph.spell(found.vocabulary))) == found.tokens
 
 
 @pytest.mark.parametrize(
@@ -82,15 +82,15 @@ def test_search_is_between_bound_and_optimum(words: dict[bytes, int], limit: int
 def test_worked_examples_are_proved(words: dict[str, int], limit: int, bound: int) -> None:
     """BPE takes 10 tokens for the first, where 9 are enough."""
     found = search(graph_of(counts_of(encoded(words)), 256 + limit), gap=0, steps=400)
-    assert (found.proven.bound, found.tokens) == (bound, bound)
+    assert (found.proof.bound, found.tokens) == (bound, bound)
 
 
 def test_a_gap_that_no_prices_close() -> None:
     """The relaxation takes two halves: 22.5 tokens, where every vocabulary needs 24; after few steps only if asked."""
     graph = graph_of(counts_of(encoded({"bb": 3, "bbb": 3, "ca": 3, "aca": 3})), 257)
     found = search(graph, gap=0, steps=400)
-    assert (found.proven.bound, found.tokens) == (23, 24)
-    few = [search(graph, gap=0, steps=60, shares=shares).relaxed for shares in (False, True)]
+    assert (found.proof.bound, found.tokens) == (23, 24)
+    few = [search(graph, gap=0, steps=60, shares=shares).relaxation for shares in (False, True)]
     assert few == [24, pytest.approx(22.5, rel=0.01)]
 
 
@@ -100,7 +100,7 @@ def test_counts_beyond_32_bits() -> None:
     assert found.tokens == 16 * (2**31 + 11)
     assert 0 <= found.gap < 1e-6
     with pytest.raises(TokbenchError, match="63 bits"):
-        proven(graph := graph_of(counts_of({b"aaaaaaaa": 2**57}), 258), np.zeros(int(graph.bounds[-1])))
+        prove_bound(graph := graph_of(counts_of({b"aaaaaaaa": 2**57}), 258), np.zeros(int(graph.bounds[-1])))
 
 
 def test_prices_of_bytes_take_over_where_pretokens_are_long() -> None:
@@ -108,8 +108,8 @@ def test_prices_of_bytes_take_over_where_pretokens_are_long() -> None:
     counts = count_pretokens(TOPICS[0].splitlines(keepends=True), "none")
     found = search(graph_of(counts, 280), gap=0, steps=400)
     assert found.steps == 400
-    assert found.unsettled < 0.1
-    assert found.proven.bound <= found.relaxed <= found.tokens
+    assert found.search_excess < 0.1
+    assert found.proof.bound <= found.relaxation <= found.tokens
 
 
 @given(WORDS, st.integers(0, 4), st.integers(1, 60), st.integers(0, 30), THREADS)
@@ -123,7 +123,7 @@ def test_ascent_is_its_twin(words: dict[bytes, int], limit: int, steps: int, low
     )  # fmt: skip
     ascent.advance(steps // 2, upper)
     ascent.advance(steps - steps // 2, upper)
-    tokens = list(graph.spelt(np.arange(len(graph.places))))
+    tokens = list(graph.spell(np.arange(len(graph.places))))
     best, kept = reference.ascend(list(graph.counts.items()), tokens, limit, steps, upper, lowered)
     assert ascent.lower == best
     assert ascent.potentials().tolist() == [value for word in kept for value in word]
@@ -145,7 +145,7 @@ def test_ascent_by_prices_of_bytes_is_its_twin(
     )  # fmt: skip
     ascent.advance(steps // 2, upper)
     ascent.advance(steps - steps // 2, upper)
-    tokens = list(graph.spelt(np.arange(len(graph.places))))
+    tokens = list(graph.spell(np.arange(len(graph.places))))
     best, kept = bounds.ascend_byte_prices(text, tokens, own, limit, steps, upper)
     assert ascent.lower == best
     assert ascent.potentials().tolist() == [value for word in kept for value in word]
@@ -167,7 +167,7 @@ def test_shares_are_their_twin(
         np.array([price for word in own for price in word]), limit, threads,
     )  # fmt: skip
     method.advance(steps)
-    tokens = list(graph.spelt(np.arange(len(graph.places))))
+    tokens = list(graph.spell(np.arange(len(graph.places))))
     found, units = sharing.solved(text, tokens, shares.tolist(), own, limit, steps, 64)
     assert method.shares().tolist() == found
     assert method.tokens_of(64) == units
@@ -192,7 +192,7 @@ def test_local_search_computes_the_saving_of_single_tokens(
     words: dict[bytes, int], random: "np.random.Generator", threads: int
 ) -> None:
     graph = graph_of(counts_of(words), 256 + 100)
-    every = graph.spelt(np.arange(len(graph.places)))
+    every = graph.spell(np.arange(len(graph.places)))
     chosen = np.array([random.random() < 0.4 for _ in every], np.bool_)
     inside = {token for token, taken in zip(every, chosen, strict=True) if taken}
     text = list(words.items())
@@ -220,10 +220,14 @@ def test_threads_do_not_show(threads: int) -> None:
     for name in ("suffixes", "groups", "bounds", "places", "first", "starts", "tokens"):
         assert np.array_equal(getattr(alone, name), getattr(shared, name)), name
     one, many = (search(alone, gap=0, steps=120, shares=True, threads=number) for number in (1, threads))
-    assert (one.tokens, one.relaxed, one.steps, one.proven.bound) == (
-        *(many.tokens, many.relaxed, many.steps, many.proven.bound),
+    assert (one.tokens, one.relaxation, one.steps, one.proof.bound) == (
+        *(many.tokens, many.relaxation, many.steps, many.proof.bound),
     )
-    for left, right in ((one.chosen, many.chosen), (one.shares, many.shares), (one.proven.prices, many.proven.prices)):
+    for left, right in (
+        (one.vocabulary, many.vocabulary),
+        (one.shares, many.shares),
+        (one.proof.prices, many.proof.prices),
+    ):
         assert np.array_equal(left, right)
 
 
@@ -233,9 +237,11 @@ def test_bound_is_that_of_the_linear_program(limit: int) -> None:
     words = text_counts(60, 7)
     found = search(graph_of(counts_of(words), 256 + limit), gap=0, steps=3000)
     exact = linear_program(words, limit)
-    assert exact * (1 - 0.0005) <= found.proven.bound <= np.ceil(exact - 1e-6)
-    assert exact * (1 - 1e-9) <= found.relaxed <= exact * 1.0005
-    assert (1 + found.unsettled) * (1 + found.unrounded) == pytest.approx(1 + found.gap) or found.unsettled == 0
+    assert exact * (1 - 0.0005) <= found.proof.bound <= np.ceil(exact - 1e-6)
+    assert exact * (1 - 1e-9) <= found.relaxation <= exact * 1.0005
+    assert (1 + found.search_excess) * (1 + found.rounding_excess) == pytest.approx(
+        1 + found.gap
+    ) or found.search_excess == 0
 
 
 def linear_program(words: dict[bytes, int], limit: int) -> float:
@@ -353,7 +359,7 @@ def test_where_bpe_is_far_from_the_best() -> None:
     merged = bpe.function(counts, 256 + 20, bpe.options(), seed=0, threads=1)
     segment = segmentations["merge"].function(merged, segmentations["merge"].options())
     tokens = int(np.diff(segment.segment(counts.data, counts.offsets)[1]) @ counts.counts)
-    assert (found.proven.bound, found.tokens, tokens) == (200, 200, 600)
+    assert (found.proof.bound, found.tokens, tokens) == (200, 200, 600)
 
 
 @pytest.mark.parametrize("rounding", ["best", "det", "bias", "int", "prob"])

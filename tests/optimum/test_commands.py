@@ -17,9 +17,9 @@ from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_result, write_result
 from tokbench.metric.usage import usage_of
-from tokbench.optimum.bound import search
 from tokbench.optimum.gap import LowerBound, gap_of
 from tokbench.optimum.graph import graph_of
+from tokbench.optimum.search import search
 from tokbench.pretokens.files import write_languages
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.bounds import attained, bounds_table, gaps, read_bounds
@@ -38,14 +38,14 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     bounds = read_bounds([result])
     texts = {"": whole, **parts}
     alone = {one: search(graph_of(text, 270), gap=0.001, steps=1000) for one, text in texts.items()}
-    assert bounds == {("books", one, "gpt2", 270): LowerBound(found.proven.bound) for one, found in alone.items()}
+    assert bounds == {("books", one, "gpt2", 270): LowerBound(found.proof.bound) for one, found in alone.items()}
     told = json.loads(result.read_text())["languages"]["de"]
-    assert (told["relaxed"], told["unsettled"]) == (alone["de"].relaxed, alone["de"].unsettled)
+    assert (told["relaxed"], told["unsettled"]) == (alone["de"].relaxation, alone["de"].search_excess)
     rows = bounds_table([result])
     assert rows.select("corpus", "language", "pretokenization", "size").rows() == [
         ("books", one, "gpt2", 270) for one in texts
     ]
-    assert rows["unrounded"].to_list() == [found.unrounded for found in alone.values()]
+    assert rows["unrounded"].to_list() == [found.rounding_excess for found in alone.values()]
     write_result(why := result.with_name("280.json"), {"bound": None, "reason": "too long", "size": 280})
     assert bounds_table([why]).select("bound", "gap", "reason").rows() == [(None, None, "too long")]
     vocabulary = constructions["bpe"].function(whole, 270, constructions["bpe"].options(), seed=0, threads=1)
@@ -54,11 +54,11 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     measured = pl.DataFrame(rows, schema=INTRINSIC, orient="row")
     for at, (one, found) in enumerate(alone.items()):
         [(key, gap)] = gaps(measured, {("bpe", 270): tokenizer}, bounds, "books", one)
-        assert (key, gap.value) == (("bpe", 270), (1000 + at) / found.proven.bound - 1)
+        assert (key, gap.value) == (("bpe", 270), (1000 + at) / found.proof.bound - 1)
     told = gaps(measured, {("bpe", 270): tokenizer}, bounds, "books")
     pairs = pl.DataFrame([("bpe", 270, "books", "", "joined_pairs", "", 400.0, 1, None)], INTRINSIC, orient="row")
     [(_, share)] = attained(pairs, told, {("bpe", 270): tokenizer}, bounds, "books")
-    assert share.value == 400 / (1400 - alone[""].proven.bound)
+    assert share.value == 400 / (1400 - alone[""].proof.bound)
     [(_, lacking)] = gaps(measured, {("bpe", 270): tokenizer}, {}, "books", "en")
     assert lacking.value is None
     assert lacking.reason == "no lower bound was proven for pre-tokens by “gpt2” at this size"

@@ -154,5 +154,5 @@ def called(command: str) -> set[Name]:
         name = pending.pop()
         if name not in seen:
             seen.add(name)
-            pending += fingerprint._read(*name)[1] if name.module.startswith("tokbench.commands") else []
+            pending += fingerprint._code_and_uses(*name)[1] if name.module.startswith("tokbench.commands") else []
     return {name for name in seen if not fingerprint.is_plumbing(name.module) and name.name != EFFECTS}

@@ -246,11 +246,11 @@ def test_other_distributions_declare_statistics(new: Path, monkeypatch: pytest.M
     monkeypatch.syspath_prepend(new.parent)
     named = EntryPoint("gaps", "gaps_of_others", "tokbench.statistics")
     monkeypatch.setattr(registry, "entry_points_of", lambda group: [named] if group == named.group else [])
-    for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._source, fingerprints._locate):
+    for function in (fingerprints.fingerprint, fingerprints._code_and_uses, fingerprints._source, fingerprints._locate):
         function.cache_clear()
     assert "gaps_of_others.gaps" in [table.made_by for table in tables_of("analyse")]
     assert "gaps_of_others" in modules_behind("analyse")
-    for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._source, fingerprints._locate):
+    for function in (fingerprints.fingerprint, fingerprints._code_and_uses, fingerprints._source, fingerprints._locate):
         function.cache_clear()
 
 

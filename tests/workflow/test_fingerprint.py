@@ -37,7 +37,7 @@ Edit = Callable[[str, str, str], None]
 
 
 def forget() -> None:
-    for function in (module.fingerprint, module._read, module._source, module._locate, module._data_of):
+    for function in (module.fingerprint, module._code_and_uses, module._source, module._locate, module._data_of):
         function.cache_clear()
 
 
@@ -188,7 +188,7 @@ def fingerprints() -> dict[str, str]:
         ("kernels/bpe.pyx", "import numpy as np", "import numpy as np  # Once", "build bpe"),
         ("segmentation/merge.py", "ids[data[offsets[single]]] = single", "ids[data[offsets[single]]] = 2", "cut"),
         ("metric/renyi.py", 'short = f"{order:g}"', 'short = f"{order:f}"', "measure"),
-        ("optimum/bound.py", "scores > least", "scores >= least", "bound"),
+        ("optimum/local_search.py", "scores > least", "scores >= least", "bound"),
         ("models/pretraining/order.py", "size = 0\n    for", "size = 1\n    for", "encode_shard"),
         ("models/pretraining/budget.py", "/ rising", "/ (1 + rising)", "pretrain"),
         ("models/training.py", "(folder)) == json", "(folder)) != json", "pretrain"),
@@ -425,4 +425,4 @@ def test_all_data_are_named() -> None:
     for file in [path for path in SOURCE.rglob("*") if path.suffix in module.DATA and path.parent != PACKAGED]:
         folder = file.parent.parent if file.parent.name == "templates" else file.parent
         with_it = [module._data(named, folder) for named in texts[folder]]
-        assert any(with_it) or file.name in module.SPELLED_OUT, file
+        assert any(with_it) or file.name in module.EXCLUDED_DATA, file

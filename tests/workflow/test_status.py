@@ -26,7 +26,7 @@ from tests.support.workflow.checkout import STAND_IN, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import folder_lock, is_locked
 from tokbench.workflow.job_states import STATES, Job, Life, life_of, read_plan, states, write_plan
-from tokbench.workflow.status import Overview, overview
+from tokbench.workflow.status import Overview, build_overview
 
 TROUBLE = """
 import json, time
@@ -57,7 +57,7 @@ def trouble(checkout: Checkout, wait: tuple[str, ...] = (), fail: tuple[str, ...
 
 
 def seen(checkout: Checkout) -> Overview:
-    return overview(read_plan(checkout.folder / "results" / "small"))
+    return build_overview(read_plan(checkout.folder / "results" / "small"))
 
 
 def by_state(found: Overview) -> dict[str, list[str]]:
@@ -263,7 +263,7 @@ def test_an_output_that_was_removed_has_not_failed(life: Life, tmp_path: Path) -
         os.utime(log, (logged, logged))
         os.utime(benchmark, (timed, timed))
         assert states(plan, life) == [state]
-    assert [told.message for told in overview(plan, "ended").jobs] == ["done"]
+    assert [told.message for told in build_overview(plan, "ended").jobs] == ["done"]
 
 
 def test_temporary_outputs_are_done_when_dependent_outputs_are(tmp_path: Path) -> None:

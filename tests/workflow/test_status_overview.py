@@ -21,7 +21,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.locks import folder_lock
 from tokbench.workflow.cancel import cancel
 from tokbench.workflow.job_states import Times, last_message, read_plan, times
-from tokbench.workflow.status import as_json, overview
+from tokbench.workflow.status import as_json, build_overview
 from tokbench.workflow.status_output import overview_text, page
 
 
@@ -31,7 +31,7 @@ def test_remaining_time_is_the_mean_of_done_jobs(tmp_path: Path) -> None:
     for name, wall in (("a", 1.0), ("b", 4.0)):
         put(tmp_path / f"results/x/made/{name}")
         put(tmp_path / f"results/x/benchmarks/make/{name}.tsv", BENCHMARK.format(wall, wall / 2))
-    found = overview(plan_of(tmp_path, *jobs))
+    found = build_overview(plan_of(tmp_path, *jobs))
     make, other = found.stages
     assert (make.wall, make.cpu, make.left) == (5.0, 2.5, 5.0)
     assert make.longest is not None
@@ -54,7 +54,7 @@ def test_processors_of_jobs_that_are_too_short(tmp_path: Path) -> None:
     for name, wall, cpu in (("a", "4", "2"), ("b", "0.2", "0.00"), ("c", "0.3", "0.00")):
         put(tmp_path / f"results/x/made/{name}")
         put(tmp_path / f"results/x/benchmarks/make/{name}.tsv", BENCHMARK.format(wall, cpu))
-    found = overview(plan_of(tmp_path, *jobs))
+    found = build_overview(plan_of(tmp_path, *jobs))
     assert [(stage.cpu, stage.cpu_whole) for stage in (*found.stages, found.total)] == [
         (2.0, False),
         (None, False),
@@ -89,7 +89,7 @@ def test_the_last_message_of_a_log(tmp_path: Path) -> None:
 
 
 def test_json_is_as_documented(tmp_path: Path) -> None:
-    told = as_json(overview(plan_of(tmp_path, job("a"))))
+    told = as_json(build_overview(plan_of(tmp_path, job("a"))))
     page_text = (ROOT / "docs" / "status.md").read_text()
     documented = re.findall(r"^\| `([\w.\[\]]+)` \|", page_text, re.MULTILINE)
     keys = [*told]

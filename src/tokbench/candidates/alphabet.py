@@ -46,11 +46,11 @@ DIGIT = regex.compile(r"[0-9\uff10-\uff19]")
 
 def count_characters(counts: PretokenCounts) -> Counter[str]:
     """Count each character of any width. Bytes that are not UTF-8 are ignored."""
-    found: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
     for pretoken, count in counts.items():
         for character in pretoken.decode(errors="ignore"):
-            found[character] += count
-    return found
+            occurrences[character] += count
+    return occurrences
 
 
 def covering_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
@@ -58,17 +58,17 @@ def covering_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
 
     Characters of one byte are covered by the bytes and count towards the share. Order: descending count, then bytes.
     """
-    found = count_characters(counts)
-    total = sum(found.values())
-    covered = sum(count for character, count in found.items() if ord(character) < 128)
-    wide = [(character.encode(), count) for character, count in found.items() if ord(character) >= 128]
-    chosen = []
+    occurrences = count_characters(counts)
+    total = sum(occurrences.values())
+    covered = sum(count for character, count in occurrences.items() if ord(character) < 128)
+    wide = [(character.encode(), count) for character, count in occurrences.items() if ord(character) >= 128]
+    covering = []
     for character, count in sorted(wide, key=lambda item: (-item[1], item[0])):
         if covered >= coverage * total:
             break
-        chosen.append(character)
+        covering.append(character)
         covered += count
-    return chosen
+    return covering
 
 
 def frequent_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
@@ -76,16 +76,16 @@ def frequent_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
 
     The rule is that of sentencepiece. Order: descending count, then bytes.
     """
-    found = count_characters(counts)
-    total = sum(found.values())
+    occurrences = count_characters(counts)
+    total = sum(occurrences.values())
     covered = 0
-    chosen = []
-    for character, count in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+    frequent = []
+    for character, count in sorted(occurrences.items(), key=lambda item: (-item[1], item[0])):
         if covered >= coverage * total:
             break
-        chosen.append(character.encode())
+        frequent.append(character.encode())
         covered += count
-    return chosen
+    return frequent
 
 
 def character_merges(counts: PretokenCounts, coverage: float) -> tuple[list[bytes], NDArray[np.int32]]:
@@ -135,8 +135,8 @@ def script_class(character: str, split_by_number: bool) -> int:
     """Return the class that neighbours must share, or :data:`ANY`."""
     if character == " " or (not split_by_number and DIGIT.match(character)):
         return ANY
-    found = CLASSES.match(character)
-    return found.lastindex if found and found.lastindex else COMMON
+    match = CLASSES.match(character)
+    return match.lastindex if match and match.lastindex else COMMON
 
 
 def characters(counts: PretokenCounts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -144,8 +144,8 @@ def characters(counts: PretokenCounts) -> tuple[NDArray[np.uint32], NDArray[np.i
 
     A byte that is not UTF-8 has the code point 0xDC00 + its value.
     """
-    apart = np.insert(counts.data, counts.offsets[1:-1], 0x0A).tobytes().decode("utf-8", "surrogateescape")
-    points = np.frombuffer(apart.encode("utf-32-le", "surrogatepass"), np.uint32)
+    text = np.insert(counts.data, counts.offsets[1:-1], 0x0A).tobytes().decode("utf-8", "surrogateescape")
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     widths = 1 + (points >= 0x80) + (points >= 0x800) + (points >= 0x10000)
     widths[(points >= 0xDC00) & (points < 0xE000)] = 1
     separators = np.isin(np.cumsum(widths) - widths, counts.offsets[1:-1] + np.arange(len(counts) - 1))
@@ -178,33 +178,37 @@ def token_boundaries(
     Returns:
         bool [bytes].
     """
+    # Rules are evaluated once for each distinct character, and mapped to all characters.
     points, starts = characters(counts)
-    known, kinds = np.unique(points, return_inverse=True)
-    spelt = [chr(point) for point in known.tolist()]
+    distinct, kinds = np.unique(points, return_inverse=True)
+    symbols = [chr(point) for point in distinct.tolist()]
     after = np.zeros(len(points), np.bool_)
     result = np.zeros(len(counts.data), np.bool_)
 
-    def are(chosen: list[bool]) -> NDArray[np.bool_]:
-        return np.array(chosen, np.bool_)[kinds] if chosen else after
+    def flags_of(by_symbol: list[bool]) -> NDArray[np.bool_]:
+        return np.array(by_symbol, np.bool_)[kinds] if by_symbol else after
 
+    # Combining marks have the script of the preceding character.
     if split_by_unicode_script:
-        classes = np.array([script_class(character, split_by_number) for character in spelt] or [ANY])[kinds]
+        classes = np.array([script_class(character, split_by_number) for character in symbols] or [ANY])[kinds]
         first = np.isin(starts[:-1], counts.offsets)
         classes[first & (classes == INHERITED)] = ANY
         bearer = np.maximum.accumulate(np.where(classes == INHERITED, 0, np.arange(len(classes))))
         classes = classes[bearer]
         after[1:] |= (classes[1:] != classes[:-1]) & (classes[1:] != ANY) & (classes[:-1] != ANY)
     if split_by_whitespace:
-        after |= are([character == " " for character in spelt])
-    alone = are([split_digits and DIGIT.match(character) is not None for character in spelt])
+        after |= flags_of([character == " " for character in symbols])
+    single = flags_of([split_digits and DIGIT.match(character) is not None for character in symbols])
+    # Rare characters are single, and their bytes are not joined.
     if alphabet is not None:
-        rare = are([character.encode("utf-8", "surrogateescape") not in alphabet for character in spelt])
-        alone = alone | rare
+        rare = flags_of([character.encode("utf-8", "surrogateescape") not in alphabet for character in symbols])
+        single = single | rare
         lengths = np.diff(starts)
         inside = np.repeat(rare, lengths)
         inside[starts[:-1]] = False
         result |= inside
-    after = after | alone
-    after[1:] |= alone[:-1]
+    # From characters to bytes.
+    after = after | single
+    after[1:] |= single[:-1]
     result[starts[:-1][after]] = True
     return result

@@ -14,7 +14,7 @@ MAX_BYTES = 2**31 - 1
 """Largest total size of the unique pre-tokens for a kernel with 32-bit positions."""
 
 
-def fitting(initial: Vocabulary, max_token_bytes: int) -> tuple[bytes, ...]:
+def fitting_tokens(initial: Vocabulary, max_token_bytes: int) -> tuple[bytes, ...]:
     """Return the tokens of an initial vocabulary that are short enough: the 256 bytes first, then the others in their
     order."""
     return (*BYTES, *[token for token in initial.tokens if 1 < len(token) <= max_token_bytes])

@@ -58,17 +58,17 @@ def joints_of(merges: Sequence[Parts]) -> dict[bytes, list[Joint]]:
     joints: dict[bytes, list[Joint]] = {byte: [] for byte in BYTES}
     for rank, parts in enumerate(merges):
         token = b"".join(parts)
-        own = Joint(rank, 0, len(token))
-        found: list[Joint] = []
+        join = Joint(rank, 0, len(token))
+        inner: list[Joint] = []
         for place, part in enumerate(parts):
-            found += [own] * (place > 0)
-            start = len(found)
-            found += (Joint(joint.rank, joint.start + start, joint.end + start) for joint in joints[part])
-        joints[token] = found
+            inner += [join] * (place > 0)
+            start = len(inner)
+            inner += (Joint(joint.rank, joint.start + start, joint.end + start) for joint in joints[part])
+        joints[token] = inner
     return joints
 
 
-def encoded(merges: Sequence[Parts], words: Sequence[GoldWord]) -> Iterator[tuple[list[bytes], frozenset[int]]]:
+def encode_words(merges: Sequence[Parts], words: Sequence[GoldWord]) -> Iterator[tuple[list[bytes], frozenset[int]]]:
     """Yield the tokens of each pre-token of the gold words, and its gold boundaries."""
     tokens = tuple(b"".join(parts) for parts in merges)
     vocabulary = Vocabulary(BYTES + tokens, tuples=tuple(merges))
@@ -96,7 +96,7 @@ def blame(merges: Sequence[Parts], words: Sequence[GoldWord], once: bool) -> tup
     joints = joints_of(merges)
     joined: Counter[int] = Counter()
     crossed: Counter[int] = Counter()
-    for tokens, cuts in encoded(merges, words):
+    for tokens, cuts in encode_words(merges, words):
         place = 0
         for token in tokens:
             inside = list(enumerate(joints[token], place + 1))
@@ -149,16 +149,16 @@ def anneal(merges: Sequence[Parts], words: Sequence[GoldWord], count: int, share
     """
     total: Counter[Parts] = Counter()
     harmless: Counter[Parts] = Counter()
-    for tokens, cuts in encoded(merges, words):
+    for tokens, cuts in encode_words(merges, words):
         place = 0
         for pair in pairwise(tokens):
             place += len(pair[0])
             total[pair] += 1
             harmless[pair] += place not in cuts
-    wanted = [pair for pair, times in harmless.items() if times >= count and times / total[pair] >= share]
-    wanted.sort(key=lambda pair: (-harmless[pair], -Fraction(harmless[pair], total[pair]), pair))
+    annealing = [pair for pair, times in harmless.items() if times >= count and times / total[pair] >= share]
+    annealing.sort(key=lambda pair: (-harmless[pair], -Fraction(harmless[pair], total[pair]), pair))
     annealed = {b"".join(parts): parts for parts in merges}
-    for parts in wanted:
+    for parts in annealing:
         if len(annealed) >= most:
             break
         annealed.setdefault(b"".join(parts), parts)
@@ -171,14 +171,14 @@ def repair(merges: Sequence[Parts]) -> list[Parts]:
     ranks: dict[Parts, int] = {}
     repaired = []
     for rank, parts in enumerate(merges):
-        left = _merged(b"".join(parts), ranks, longest) if len(parts) > 2 else parts
+        left = _merge(b"".join(parts), ranks, longest) if len(parts) > 2 else parts
         longest = max(longest, len(left))
         ranks.setdefault(left, rank)
         repaired.append(left)
     return repaired
 
 
-def _merged(text: bytes, ranks: dict[Parts, int], longest: int) -> Parts:
+def _merge(text: bytes, ranks: dict[Parts, int], longest: int) -> Parts:
     """Apply merges of up to ``longest`` parts, the lowest rank first, the leftmost place first."""
     parts = tuple(text[place : place + 1] for place in range(len(text)))
     while True:
@@ -217,25 +217,25 @@ def reify(merges: Sequence[Parts], disqualified: Container[bytes], make: bool, m
                 containing.setdefault(pair, {})[token] = None
     any_changed = False
     for pair in sorted(containing, key=lambda pair: -len(containing[pair])):
-        made = b"".join(pair)
+        whole_pair = b"".join(pair)
         tokens = [token for token in containing[pair] if pair in pairwise(changed[token])]
         if (
             not tokens
-            or changed.get(made, pair) != pair
-            or (made not in changed and not (make and len(changed) < most))
+            or changed.get(whole_pair, pair) != pair
+            or (whole_pair not in changed and not (make and len(changed) < most))
         ):
             continue
-        if made not in changed:
+        if whole_pair not in changed:
             first, _, _ = min(ranks[token] for token in tokens)
-            changed[made], ranks[made] = pair, (first, False, len(changed))
+            changed[whole_pair], ranks[whole_pair] = pair, (first, False, len(changed))
         for token in tokens:
-            if ranks[made] < ranks[token]:
-                changed[token] = _joined(changed[token], pair)
+            if ranks[whole_pair] < ranks[token]:
+                changed[token] = _join(changed[token], pair)
                 any_changed = True
     return [changed[token] for token in sorted(changed, key=ranks.__getitem__)], any_changed
 
 
-def _joined(parts: Parts, pair: Parts) -> Parts:
+def _join(parts: Parts, pair: Parts) -> Parts:
     """Replace two adjacent parts by their token, from the left."""
     result: list[bytes] = []
     place = 0

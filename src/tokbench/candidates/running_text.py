@@ -22,38 +22,38 @@ class ShardForm(NamedTuple):
     """Wording of error messages about a kind of shard.
 
     Attributes:
-        what: contents.
+        content: contents.
         command: command that writes them.
-        again: instruction if one is damaged.
+        hint: instruction if one is damaged.
     """
 
-    what: str
+    content: str
     command: str
-    again: str
+    hint: str
 
 
-def existing(paths: Iterable[Path | str], form: ShardForm) -> tuple[Path, ...]:
+def check_shards(paths: Iterable[Path | str], form: ShardForm) -> tuple[Path, ...]:
     """Return the shards' paths after checking that all exist.
 
     Raises:
         TokbenchError: there is no shard, or one of them is missing.
     """
-    found = tuple(Path(path) for path in paths)
-    if not found:
-        raise TokbenchError(f"no files of {form.what}; make them with 'tokbench {form.command}'")
-    for path in found:
+    shards = tuple(Path(path) for path in paths)
+    if not shards:
+        raise TokbenchError(f"no files of {form.content}; make them with 'tokbench {form.command}'")
+    for path in shards:
         if not path.is_file():
-            raise TokbenchError(f"{path}: no such file of {form.what}; make it with 'tokbench {form.command}'")
-    return found
+            raise TokbenchError(f"{path}: no such file of {form.content}; make it with 'tokbench {form.command}'")
+    return shards
 
 
 @contextmanager
-def opened(path: Path, form: ShardForm, *columns: str) -> Iterator[Any]:
+def open_shard(path: Path, form: ShardForm, *columns: str) -> Iterator[Any]:
     """Open a shard as a Parquet file and check that it has these columns."""
-    with parquet(path, f"a readable file of {form.what}", form.again) as file:
+    with parquet(path, f"a readable file of {form.content}", form.hint) as file:
         for column in columns:
             if column not in file.schema_arrow.names:
-                raise TokbenchError(f"{path}: no column '{column}' in this file of {form.what}; {form.again}")
+                raise TokbenchError(f"{path}: no column '{column}' in this file of {form.content}; {form.hint}")
         yield file
 
 
@@ -73,12 +73,12 @@ def batches(
         documents, texts = batch.column("document").to_pylist(), raw(batch.column("text"))
         for document, text in zip(documents, texts, strict=True):
             if document is None or text is None or (previous is not None and document <= previous):
-                raise TokbenchError(f"{path}: document {document} is out of order or empty; {form.again}")
+                raise TokbenchError(f"{path}: document {document} is out of order or empty; {form.hint}")
             previous = document
         yield documents, texts, batch  # type: ignore[misc]
 
 
-def in_order(
+def merge_documents(
     shards: Iterable[Iterator[Document]], number: Callable[[Document], int], form: ShardForm
 ) -> Iterator[Document]:
     """Merge the documents of all shards by number. A few rows of each shard are in memory at a time.
@@ -89,7 +89,7 @@ def in_order(
     previous = None
     for document in heapq.merge(*shards, key=number):
         if number(document) == previous:
-            raise TokbenchError(f"document {previous} occurs twice in the {form.what}; pass each shard once")
+            raise TokbenchError(f"document {previous} occurs twice in the {form.content}; pass each shard once")
         previous = number(document)
         yield document
 
@@ -115,7 +115,7 @@ class Documents:
         Raises:
             TokbenchError: a shard is unreadable, out of order, or shares a document with another.
         """
-        for _, text in in_order(map(_rows, self.paths), itemgetter(0), FORM):
+        for _, text in merge_documents(map(_rows, self.paths), itemgetter(0), FORM):
             yield text
 
 
@@ -125,10 +125,10 @@ def read_documents(paths: Iterable[Path | str], scheme: str) -> Documents:
     Raises:
         TokbenchError: there is no shard, or one of them is missing.
     """
-    return Documents(existing(paths, FORM), scheme)
+    return Documents(check_shards(paths, FORM), scheme)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    with opened(path, FORM, "document", "text") as file:
+    with open_shard(path, FORM, "document", "text") as file:
         for documents, texts, _ in batches(path, file, FORM):
             yield from zip(documents, texts, strict=True)

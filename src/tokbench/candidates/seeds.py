@@ -130,11 +130,11 @@ class CandidateTokens(NamedTuple):
     kept: int
 
 
-def repeated(
+def repeated_substrings(
     counts: PretokenCounts, options: SeedOptions, alphabet: Collection[bytes] | None, threads: int
 ) -> NDArray[np.int64]:
     """Return substrings that may be tokens, int64 [m, 4], in the form of :func:`tokbench.candidates.seeds.repeats`."""
-    found = repeats(
+    substrings = repeats(
         counts,
         options.max_token_length,
         whole_characters=options.whole_characters,
@@ -144,7 +144,7 @@ def repeated(
     )
     rules = options.split_by_unicode_script, options.split_by_whitespace, options.split_digits
     if not any(rules) and alphabet is None:
-        return found
+        return substrings
     crossed = np.zeros(len(counts.data) + 1, np.int32)
     np.cumsum(
         token_boundaries(
@@ -157,7 +157,7 @@ def repeated(
         ),
         out=crossed[1:],
     )
-    return found[crossed[found[:, 1]] == crossed[found[:, 0] + 1]]
+    return substrings[crossed[substrings[:, 1]] == crossed[substrings[:, 0] + 1]]
 
 
 def seeds(counts: PretokenCounts, options: SeedOptions, threads: int = 1) -> CandidateTokens:
@@ -165,27 +165,27 @@ def seeds(counts: PretokenCounts, options: SeedOptions, threads: int = 1) -> Can
     bytes."""
     alphabet = frequent_characters(counts, options.character_coverage) if options.alphabet == "character" else None
     wide = [character for character in alphabet or () if len(character) > 1]
-    found = repeated(counts, options, None if alphabet is None else set(alphabet), threads)
-    starts, ends, characters, occurrences = np.ascontiguousarray(found[::-1].T)
+    substrings = repeated_substrings(counts, options, None if alphabet is None else set(alphabet), threads)
+    starts, ends, characters, occurrences = np.ascontiguousarray(substrings[::-1].T)
     values = characters.astype(np.float64) * occurrences  # a long run of one character exceeds 64 bits
     single = characters == 1
-    kept = single if alphabet is not None else ends - starts == 1
+    in_alphabet = single if alphabet is not None else ends - starts == 1
     places = {token: place for place, token in enumerate([*BYTES, *wide])}
     first = np.zeros(len(places))
-    for index in np.flatnonzero(kept).tolist():
+    for index in np.flatnonzero(in_alphabet).tolist():
         first[places[counts.data[starts[index] : ends[index]].tobytes()]] = values[index]
-    groups = [np.flatnonzero(single & ~kept), np.flatnonzero(~single & ~kept)]
+    groups = [np.flatnonzero(single & ~in_alphabet), np.flatnonzero(~single & ~in_alphabet)]
     order = np.concatenate([group[descending(values[group])] for group in groups])
-    chosen = order[: max(options.seed_size - int(kept.sum()), 0)]
-    spelt = np.frombuffer(b"".join(places), np.uint8)
+    best = order[: max(options.seed_size - int(in_alphabet.sum()), 0)]
+    spelling = np.frombuffer(b"".join(places), np.uint8)
     lengths = np.fromiter(map(len, places), np.int64)
     data, offsets = gather(
-        np.concatenate([spelt, counts.data]),
-        np.concatenate([np.cumsum(lengths) - lengths, starts[chosen] + len(spelt)]),
-        np.concatenate([lengths, ends[chosen] - starts[chosen]]),
+        np.concatenate([spelling, counts.data]),
+        np.concatenate([np.cumsum(lengths) - lengths, starts[best] + len(spelling)]),
+        np.concatenate([lengths, ends[best] - starts[best]]),
         threads,
     )
-    values = np.concatenate([first, values[chosen]])
+    values = np.concatenate([first, values[best]])
     scores = np.empty(len(values))
     total = max(values.sum(), 1.0)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tokbench.candidates.running_text import Documents
 
 log = logging.getLogger(__name__)
-AT_ONCE = 1 << 20
+BYTES_AT_ONCE = 1 << 20
 """Approximate bytes of documents that a thread segments at a time. The runs do not depend on it."""
 ONLY_LETTERS = r"(?=.*\p{L})(?:\p{L}\p{M}*|[ _'\u2019])+"
 """Pre-tokens that may join others if nothing but letters is allowed."""
@@ -116,6 +116,7 @@ def train_words(counts: PretokenCounts, size: int, options: SuperwordOptions, me
         overlapping=options.pair_rule == "bpe",
         removals=options.tau is not None,
     )
+    # Ids of the current tokens, and the pair that made each token.
     present = set(range(len(BYTES)))
     halves: dict[int, tuple[int, int]] = {}
 
@@ -135,12 +136,13 @@ def train_words(counts: PretokenCounts, size: int, options: SuperwordOptions, me
     while len(present) < size and (best := training.best()) is not None:
         pair, count = best[:2], best[2]
         before = {part: training.frequency(part) for part in pair}
-        token, made = training.merge()
+        token, occurrences = training.merge()
         halves.setdefault(token, pair)
         present.add(token)
+        # Parts that occurred almost only in this pair are removed (Picky BPE).
         removals = []
         for part, frequency in before.items():
-            if options.tau is not None and part >= len(BYTES) and made / frequency >= options.tau:
+            if options.tau is not None and part >= len(BYTES) and occurrences / frequency >= options.tau:
                 present.discard(part)
                 pieces = replacement(part)
                 training.remove(part, pieces)
@@ -151,11 +153,11 @@ def train_words(counts: PretokenCounts, size: int, options: SuperwordOptions, me
     return merges
 
 
-def warn_short(method: str, found: int, size: int) -> None:
+def warn_short(method: str, number: int, size: int) -> None:
     """Warn that pre-tokens have too few pairs for the first part of a construction, so the second fills the rest."""
-    if found < size:
+    if number < size:
         log.warning(
-            f"{method}: merges inside pre-tokens give only {found:,} of {size:,} tokens, and superwords fill the rest; "
+            f"{method}: merges inside pre-tokens give only {number:,} of {size:,} tokens, and superwords fill the rest; "
             "use more text or a smaller size"
         )
 
@@ -165,7 +167,7 @@ def events_of(merges: Iterable[WordMerge]) -> tuple[Event, ...]:
     return tuple(event for merge in merges for event in (merge.event, *merge.removals))
 
 
-def may_join(tokens: Sequence[bytes], letters: str) -> NDArray[np.bool_]:
+def joinable(tokens: Sequence[bytes], letters: str) -> NDArray[np.bool_]:
     """Return which tokens may join others if they are a pre-token, bool [tokens]; see ``SuperwordOptions.letters``."""
     match = regex.compile(r"\p{L}").search if letters == "any" else regex.compile(ONLY_LETTERS).fullmatch
     return np.array([match(token.decode(errors="replace")) is not None for token in tokens], np.bool_)
@@ -183,13 +185,13 @@ def count_runs(
         threads: number of threads. The result does not depend on it.
         last_count: count of the last merge of phase 1.
     """
-    sides = may_join(vocabulary.tokens, options.letters)
+    sides = joinable(vocabulary.tokens, options.letters)
     segmenter = SuperwordSegmenter(word_segmenter(vocabulary), sides, np.empty((0, 3), np.int32))
     scheme = pretokenization_of(documents.scheme)
     counter = RunCounter()
     encoders: list[Encoder] = []  # Those that no thread uses.
 
-    def marked(texts: list[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def mark_joinable(texts: list[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the ids of documents, ``~id`` for pre-tokens that may join others, and the start of each document."""
         if scheme.scanner is None:
             parts = [segmenter.marked(np.frombuffer(text, np.uint8), scheme.boundaries(text)) for text in texts]
@@ -202,7 +204,7 @@ def count_runs(
         encoders.append(encoder)
         return ids, bounds
 
-    for ids, bounds in parallel_map(marked, _groups(documents.texts()), threads):
+    for ids, bounds in parallel_map(mark_joinable, _groups(documents.texts()), threads):
         counter.add(ids, bounds)
     runs = Runs(*counter.counted())
     if not options.split_runs:
@@ -211,13 +213,13 @@ def count_runs(
 
 
 def _groups(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Yield texts in groups of about ``AT_ONCE`` bytes."""
+    """Yield texts in groups of about ``BYTES_AT_ONCE`` bytes."""
     group: list[bytes] = []
     size = 0
     for text in texts:
         group.append(text)
         size += len(text)
-        if size >= AT_ONCE:
+        if size >= BYTES_AT_ONCE:
             yield group
             group, size = [], 0
     yield group

@@ -178,9 +178,9 @@ def status_command(results: str | None, configfile: str | None, jobs: bool, as_j
     time by stage, and work left. It reads only the files of the last run.
     """
     from tokbench.workflow.job_states import read_plan
-    from tokbench.workflow.status import overview
+    from tokbench.workflow.status import build_overview
 
-    seen = overview(read_plan(experiment_folder(results, configfile)))
+    seen = build_overview(read_plan(experiment_folder(results, configfile)))
     if as_json:
         import json
 

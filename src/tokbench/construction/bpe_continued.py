@@ -26,7 +26,7 @@ from tokbench.kernels.bpe import train
 from tokbench.kernels.merge import MergeSegmenter
 from tokbench.options import FILE_OR_FOLDER, Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation.merge import replayed
+from tokbench.segmentation.merge import replay_merges
 from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -98,7 +98,7 @@ def continue_merges(counts: PretokenCounts, size: int, parent: Vocabulary, min_c
         longest: longest new token, in bytes.
     """
     assert parent.merges is not None
-    text, offsets = MergeSegmenter(*replayed(parent, "merge")).segment(counts.data, counts.offsets)
+    text, offsets = MergeSegmenter(*replay_merges(parent, "merge")).segment(counts.data, counts.offsets)
     old = {token: index for index, token in enumerate(parent.tokens)}
     lengths = np.array([len(token) for token in parent.tokens], np.int64)
     ranks = ranks_of(parent.tokens)

@@ -20,7 +20,7 @@ from tokbench.construction.bpe_continued import ParentOptions, read_parent
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.merge import MergeSegmenter
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation.merge import replayed
+from tokbench.segmentation.merge import replay_merges
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
@@ -68,7 +68,7 @@ def build(
 
 def count_uses(vocabulary: Vocabulary, counts: PretokenCounts) -> NDArray[np.int64]:
     """Return how often each token occurs in the pre-tokens as its merges split them, int64 [tokens]."""
-    ids, bounds = MergeSegmenter(*replayed(vocabulary, "merge")).segment(counts.data, counts.offsets)
+    ids, bounds = MergeSegmenter(*replay_merges(vocabulary, "merge")).segment(counts.data, counts.offsets)
     uses = np.zeros(len(vocabulary), np.int64)
     np.add.at(uses, ids, np.repeat(counts.counts, np.diff(bounds)))
     return uses

@@ -14,8 +14,9 @@ from pydantic import Field
 from tokbench.candidates.initial import check_size
 from tokbench.construction import construction
 from tokbench.optimum import MAX_PRETOKEN_BYTES
-from tokbench.optimum.bound import rounded, search
 from tokbench.optimum.graph import graph_of
+from tokbench.optimum.local_search import round_shares
+from tokbench.optimum.search import search
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -62,8 +63,10 @@ def build(
         TokbenchError: ``size`` is below 256, or the counts exceed 63 bits.
     """
     check_size(size)
-    kept, _ = counts.split_by_length(options.max_pretoken_bytes)
-    graph = graph_of(kept, size, options.max_token_bytes, threads)
+    pretokens, _ = counts.split_by_length(options.max_pretoken_bytes)
+    graph = graph_of(pretokens, size, options.max_token_bytes, threads)
     solution = search(graph, gap=options.gap, steps=options.steps, shares=options.rounding != "best", threads=threads)
-    chosen = solution.chosen if options.rounding == "best" else rounded(graph, solution.shares, options.rounding, seed)
-    return Vocabulary(BYTES + graph.spelt(chosen))
+    tokens = solution.vocabulary
+    if options.rounding != "best":
+        tokens = round_shares(graph, solution.shares, options.rounding, seed)
+    return Vocabulary(BYTES + graph.spell(tokens))

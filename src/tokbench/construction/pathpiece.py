@@ -22,7 +22,7 @@ from tokbench.candidates.initial import (
     check_descending,
     check_longest,
     check_size,
-    fitting,
+    fitting_tokens,
     own_schedule,
     schedule,
 )
@@ -79,7 +79,7 @@ def build(
     check_size(size)
     check_longest(counts, MAX_BYTES, "pathpiece")
     if initial.continuation is not None:
-        Vocabulary(fitting(initial, options.max_token_bytes))  # Raises if a token occurs in both forms.
+        Vocabulary(fitting_tokens(initial, options.max_token_bytes))  # Raises if a token occurs in both forms.
     spelt, edges = initial.flat()
     lengths = np.diff(edges)
     fits = np.flatnonzero((lengths > 1) & (lengths <= options.max_token_bytes))

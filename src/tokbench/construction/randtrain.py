@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.candidates.initial import PAPER_INITIAL_SIZE, check_size, fitting
+from tokbench.candidates.initial import PAPER_INITIAL_SIZE, check_size, fitting_tokens
 from tokbench.construction import InitialName, construction, constructions
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.elementary import logs_of
@@ -60,7 +60,7 @@ def build(
         TokbenchError: ``size`` is below 256.
     """
     check_size(size)
-    tokens = fitting(initial, options.max_token_bytes)[len(BYTES) :]
+    tokens = fitting_tokens(initial, options.max_token_bytes)[len(BYTES) :]
     weight_of = dict(zip(initial.tokens, weights(counts, initial, options.initial, threads).tolist(), strict=True))
     keys = sampling_keys(tokens, np.array([weight_of[token] for token in tokens], np.float64), seed)
     chosen = np.sort(np.argsort(-keys, kind="stable")[: size - len(BYTES)])

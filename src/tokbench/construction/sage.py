@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from tokbench.candidates.initial import PAPER_INITIAL_SIZE, check_descending, check_size, fitting, own_schedule
+from tokbench.candidates.initial import PAPER_INITIAL_SIZE, check_descending, check_size, fitting_tokens, own_schedule
 from tokbench.construction import InitialName, construction
 from tokbench.errors import TokbenchError
 from tokbench.io.numbers import LARGEST_VOCABULARY
@@ -120,7 +120,7 @@ def build(
         TokbenchError: ``size`` is below 256, or the documents are unreadable or contain no text.
     """
     check_size(size)
-    tokens = fitting(initial, options.max_token_bytes)
+    tokens = fitting_tokens(initial, options.max_token_bytes)
     label = len(tokens)
     steps = schedule(label, size) if options.schedule is None else own_schedule(options.schedule, label, size)
     sizes = list(steps)

@@ -27,7 +27,7 @@ from tokbench.options import Options
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
-from tokbench.segmentation.merge import replayed
+from tokbench.segmentation.merge import replay_merges
 from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -119,7 +119,7 @@ def build(
 def continued(first: Vocabulary, spans: PretokenCounts, size: int, options: SuperbpeOptions) -> Vocabulary:
     """Continue the merges of a vocabulary in other pre-tokens until there are ``size`` tokens."""
     assert first.merges is not None
-    text, offsets = MergeSegmenter(*replayed(first, "merge")).segment(spans.data, spans.offsets)
+    text, offsets = MergeSegmenter(*replay_merges(first, "merge")).segment(spans.data, spans.offsets)
     ranks = np.concatenate([spelling_ranks(), np.arange(len(BYTES), len(first))]).astype(np.int64)
     training = PairTraining(text, offsets, spans.counts, list(first.tokens), ranks, overlapping=True)
     merges: list[tuple[int, int, int]] = []

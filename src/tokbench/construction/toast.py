@@ -24,8 +24,8 @@ from tokbench.kernels.substrings import distinct_substrings
 from tokbench.kernels.threads import parallel_for_with, parallel_map
 from tokbench.kernels.trie import Trie
 from tokbench.optimum import MAX_PRETOKEN_BYTES
-from tokbench.optimum.bound import BoundResult, search
 from tokbench.optimum.graph import SubstringGraph
+from tokbench.optimum.search import BoundResult, search
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, SubstringCounts, Vocabulary
@@ -67,7 +67,7 @@ def build(counts: PretokenCounts, size: int, options: ToastOptions, *, seed: int
     kept, _ = counts.split_by_length(options.max_pretoken_bytes)
     known = known_substrings(kept, options.min_count, threads)
     graph = tree_graph(kept, known, size, threads)
-    return Vocabulary(BYTES + graph.spelt(best_nodes(graph, options, threads).chosen), substring_counts=known)
+    return Vocabulary(BYTES + graph.spell(best_nodes(graph, options, threads).vocabulary), substring_counts=known)
 
 
 def best_nodes(graph: SubstringGraph, options: ToastOptions, threads: int = 1) -> BoundResult:

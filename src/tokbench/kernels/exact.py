@@ -23,8 +23,8 @@ def exact_sum(values: NDArray[np.float64]) -> float:
 
 def exact_mean(values: Iterable[float]) -> float:
     """Return the sum, rounded once, divided by the number of values; there must be at least one."""
-    kept = list(values)
-    return fsum(kept) / len(kept)
+    terms = list(values)
+    return fsum(terms) / len(terms)
 
 
 def correlation(first: ArrayLike, second: ArrayLike) -> tuple[float, Fraction]:

@@ -26,10 +26,10 @@ def parallel_map(work: Callable[[Item], Result], items: Iterable[Item], threads:
     waiting = list(items)
     if threads <= 1 or len(waiting) <= 1:
         return map(work, waiting)
-    return _pooled(work, waiting, min(threads, len(waiting)))
+    return _map_in_pool(work, waiting, min(threads, len(waiting)))
 
 
-def _pooled(work: Callable[[Item], Result], items: list[Item], threads: int) -> Iterator[Result]:
+def _map_in_pool(work: Callable[[Item], Result], items: list[Item], threads: int) -> Iterator[Result]:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(threads) as pool:

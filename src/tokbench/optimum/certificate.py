@@ -23,7 +23,7 @@ from typing import Any
 
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
-from tokbench.optimum.graph import Proven
+from tokbench.optimum.graph import ProvenBound
 from tokbench.pretokens import PretokenCounts
 
 
@@ -33,7 +33,7 @@ def write_certificate(
     size: int,
     longest: int | None,
     max_pretoken_bytes: int | None,
-    found: Proven,
+    proof: ProvenBound,
 ) -> None:
     """Write the certificate of a bound atomically.
 
@@ -43,20 +43,20 @@ def write_certificate(
         size: tokens of the vocabulary, including the 256 bytes.
         longest: longest token, in bytes; None for no limit.
         max_pretoken_bytes: longest pre-token, in bytes; None for no limit.
-        found: the bound and its prices.
+        proof: the bound and its prices.
     """
     claim = {
         "size": size,
         "longest": longest,
         "max_pretoken_bytes": max_pretoken_bytes,
-        "scale": found.scale,
-        "bound": found.bound,
+        "scale": proof.scale,
+        "bound": proof.bound,
     }
     ends = counts.offsets.tolist()
     with atomic_file(path) as partial, open(partial, "w", encoding="ascii", newline="\n") as file:
         file.write(f"{json.dumps(claim)}\n")
         for (pretoken, _), start, end in zip(counts.items(), ends, ends[1:], strict=False):
-            file.write(f"{pretoken.hex()}\t{' '.join(map(str, found.prices[start:end].tolist()))}\n")
+            file.write(f"{pretoken.hex()}\t{' '.join(map(str, proof.prices[start:end].tolist()))}\n")
 
 
 BYTES = 256
@@ -79,12 +79,12 @@ def proves(
     """
     total, saved = 0, Counter[bytes]()
     for pretoken, count in counts.items():
-        own = prices[pretoken]
-        if len(own) != len(pretoken):
-            raise ValueError(f"{pretoken!r} has {len(own)} prices for {len(pretoken)} bytes")
-        if max(own, default=0) > count * scale:
-            raise ValueError(f"a byte of {pretoken!r} is priced at {max(own)}, above its {count} x {scale}")
-        before = [0, *accumulate(own)]
+        byte_prices = prices[pretoken]
+        if len(byte_prices) != len(pretoken):
+            raise ValueError(f"{pretoken!r} has {len(byte_prices)} prices for {len(pretoken)} bytes")
+        if max(byte_prices, default=0) > count * scale:
+            raise ValueError(f"a byte of {pretoken!r} is priced at {max(byte_prices)}, above its {count} x {scale}")
+        before = [0, *accumulate(byte_prices)]
         total += before[-1]
         for start in range(len(pretoken)):
             last = len(pretoken) if longest is None else min(len(pretoken), start + longest)

@@ -5,8 +5,9 @@ from typing import Any
 
 from tokbench.candidates.initial import check_size
 from tokbench.io.identity import TextDigest, made_from
-from tokbench.optimum.bound import BoundResult, bound_text
+from tokbench.optimum.bound import bound_text
 from tokbench.optimum.certificate import write_certificate
+from tokbench.optimum.search import BoundResult
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.files import check_stage, read_languages
 
@@ -57,7 +58,7 @@ def bound_file(
     def keep(result: BoundResult) -> None:
         if certificate:
             covered, _ = counts.split_by_length(max_pretoken_bytes)
-            write_certificate(certificate, covered, size, longest, max_pretoken_bytes, result.proven)
+            write_certificate(certificate, covered, size, longest, max_pretoken_bytes, result.proof)
 
     languages = read_languages(path)
     text.add_counts(counts.data, counts.offsets, counts.counts)

@@ -17,7 +17,7 @@ LEAST_SHARE = 512
 """A substring is searched if its possible saving exceeds that of the K-th best divided by this number."""
 MOST_PLACES = 1 << 28
 """Limit on places of substrings, each of which may become an edge of eight bytes; long pre-tokens have many."""
-FINEST = 1 << 16
+FINEST_SCALE = 1 << 16
 """Units of price per token, if sums fit in 63 bits."""
 
 
@@ -57,17 +57,17 @@ class SubstringGraph:
         return int((self.groups[:, 3].astype(np.int64) - self.groups[:, 2] + 1).sum())
 
     @property
-    def most_saved(self) -> NDArray[np.float64]:
+    def possible_savings(self) -> NDArray[np.float64]:
         """Possible saving of each token, float64 [tokens]: weighted number of places, times its bytes minus one."""
         words = np.repeat(np.arange(len(self.counts), dtype=np.int32), np.diff(self.bounds))
         weights = self.counts.counts.astype(np.float64)[words[self.starts]]
         fits = np.bincount(self.tokens, weights, len(self.places))
         return fits * (self.places[:, 1] - self.places[:, 0] - 1)
 
-    def spelt(self, chosen: NDArray[np.int64]) -> tuple[bytes, ...]:
+    def spell(self, tokens: NDArray[np.int64]) -> tuple[bytes, ...]:
         """Return the bytes of tokens."""
         text = self.counts.data.tobytes()
-        return tuple(text[start:end] for start, end in self.places[chosen].tolist())
+        return tuple(text[start:end] for start, end in self.places[tokens].tolist())
 
 
 def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, threads: int = 1) -> SubstringGraph:
@@ -106,7 +106,7 @@ def _places(groups: NDArray[np.int32]) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Proven:
+class ProvenBound:
     """A bound and its proof.
 
     Attributes:
@@ -122,7 +122,7 @@ class Proven:
     threshold: float
 
 
-def proven(graph: SubstringGraph, potentials: NDArray[np.float64], threads: int = 1) -> Proven:
+def prove_bound(graph: SubstringGraph, potentials: NDArray[np.float64], threads: int = 1) -> ProvenBound:
     """Compute the bound proven by potentials of nodes, in integers and over all substrings.
 
     Args:
@@ -133,7 +133,7 @@ def proven(graph: SubstringGraph, potentials: NDArray[np.float64], threads: int 
     Raises:
         TokbenchError: the counts are too large for sums of prices in 63 bits.
     """
-    scale = finest(graph)
+    scale = price_scale(graph)
     counts = graph.counts
     inner = np.ones(len(potentials), np.bool_)
     inner[graph.bounds[:-1]] = False
@@ -141,11 +141,11 @@ def proven(graph: SubstringGraph, potentials: NDArray[np.float64], threads: int 
     most = np.repeat(counts.counts, lengths) * scale
     floor = np.floor(potentials * scale).astype(np.int64)
     prices = np.minimum(np.diff(floor, prepend=0)[inner], most)
-    tried = (_of(graph, each, scale, threads) for each in (prices, plain(graph, scale)))
-    return max(tried, key=lambda found: found.bound)
+    proofs = (_bound_of(graph, candidate, scale, threads) for candidate in (prices, plain_prices(graph, scale)))
+    return max(proofs, key=lambda proof: proof.bound)
 
 
-def plain(graph: SubstringGraph, scale: int) -> NDArray[np.int64]:
+def plain_prices(graph: SubstringGraph, scale: int) -> NDArray[np.int64]:
     """Return prices that prove one token per pre-token: its first byte costs one token, the others nothing."""
     prices = np.zeros(len(graph.counts.data), np.int64)
     starts = graph.counts.offsets[:-1]
@@ -153,16 +153,16 @@ def plain(graph: SubstringGraph, scale: int) -> NDArray[np.int64]:
     return prices
 
 
-def finest(graph: SubstringGraph) -> int:
+def price_scale(graph: SubstringGraph) -> int:
     """Return the greatest power of two as scale for which all sums of the kernel fit in 63 bits."""
     lengths = np.diff(graph.counts.offsets).astype(np.float64)
     greatest = float((graph.counts.counts * lengths) @ lengths)
     if greatest >= 2.0**61:
         raise TokbenchError(f"the counts are too great to price bytes in 63 bits; {TOO_MUCH}")
-    return min(FINEST, 1 << max(0, int(np.log2(2.0**61 / max(greatest, 1.0)))))
+    return min(FINEST_SCALE, 1 << max(0, int(np.log2(2.0**61 / max(greatest, 1.0)))))
 
 
-def _of(graph: SubstringGraph, prices: NDArray[np.int64], scale: int, threads: int) -> Proven:
+def _bound_of(graph: SubstringGraph, prices: NDArray[np.int64], scale: int, threads: int) -> ProvenBound:
     counts = graph.counts
     nodes = np.zeros(int(graph.bounds[-1]), np.int64)
     words = np.repeat(np.arange(len(counts)), np.diff(counts.offsets))
@@ -175,4 +175,4 @@ def _of(graph: SubstringGraph, prices: NDArray[np.int64], scale: int, threads: i
         saved = np.partition(saved, first)[first:] if graph.limit else saved[:0]
         threshold = int(saved[0]) if graph.limit else 0
     bound = -((sum(saved.tolist()) - int(running[-1])) // scale)
-    return Proven(bound, scale, prices, threshold / scale)
+    return ProvenBound(bound, scale, prices, threshold / scale)

@@ -9,7 +9,7 @@ from tokbench.corpus.formats import corpus_formats
 from tokbench.corpus.sources import EmbeddedSource, FileSource, HubDataset, HubSource, type_of
 from tokbench.metric import Sight, families_of
 from tokbench.pretokenization import Setting, pretokenization_of, schemes
-from tokbench.references import made
+from tokbench.references import format_entry
 from tokbench.registry import Method
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
@@ -85,4 +85,4 @@ def _key_of_hub(source: HubDataset) -> str:
         "note": f"Data set of the Hugging Face hub, commit {source.revision}",
         "url": f"https://huggingface.co/datasets/{source.dataset}/tree/{source.revision}",
     }
-    return made(key, facts)
+    return format_entry(key, facts)

@@ -13,7 +13,7 @@ from pydantic import Field
 from tokbench.kernels.dropout import DropoutSegmenter
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.merge import replayed
+from tokbench.segmentation.merge import replay_merges
 from tokbench.vocabulary import Vocabulary
 
 
@@ -47,5 +47,5 @@ def bpe_dropout(vocabulary: Vocabulary, options: BpeDropoutOptions) -> Segmenter
         TokbenchError: as ``merge`` does.
     """
     return DropoutSegmenter(
-        *replayed(vocabulary, "bpe_dropout"), options.dropout, options.seed, options.draws == "document"
+        *replay_merges(vocabulary, "bpe_dropout"), options.dropout, options.seed, options.draws == "document"
     )

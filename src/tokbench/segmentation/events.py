@@ -73,8 +73,9 @@ def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
             f"segmentation '{segmentation}': the vocabulary has no events; use 'greedy' or 'shortest_path', "
             "or a vocabulary by picky_bpe"
         )
-    made = dict.fromkeys(event.token for event in vocabulary.events if not event.split)
-    alphabet = [token for token in vocabulary.tokens if token not in made]
+    merged = dict.fromkeys(event.token for event in vocabulary.events if not event.split)
+    alphabet = [token for token in vocabulary.tokens if token not in merged]
+    # Replay: every event needs its parts, and a removal needs a token that a merge made.
     present = set(alphabet)
     for number, event in enumerate(vocabulary.events):
         needed = [*event.parts, event.token] if event.split else event.parts
@@ -89,7 +90,7 @@ def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
                 f"segmentation '{segmentation}': event {number} has {len(event.parts)} parts, and a merge has two, "
                 "a removal two or more; build the vocabulary again"
             )
-        if event.split and event.token not in made:
+        if event.split and event.token not in merged:
             raise TokbenchError(
                 f"segmentation '{segmentation}': event {number} removes {event.token.hex()}, which no merge makes; "
                 "build the vocabulary again"
@@ -100,9 +101,10 @@ def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
             f"segmentation '{segmentation}': the events do not result in the vocabulary's tokens "
             f"({min(odd).hex()} is in one of the two only); build the vocabulary again"
         )
-    every = tuple(_spelling(alphabet, segmentation)) + vocabulary.events
-    tokens = tuple(dict.fromkeys([*vocabulary.tokens, *(event.token for event in every)]))
-    return History(Vocabulary(tokens), {token: index for index, token in enumerate(tokens)}, every)
+    # Tokens of the vocabulary have the first ids, removed ones the last.
+    history = tuple(_spelling(alphabet, segmentation)) + vocabulary.events
+    tokens = tuple(dict.fromkeys([*vocabulary.tokens, *(event.token for event in history)]))
+    return History(Vocabulary(tokens), {token: index for index, token in enumerate(tokens)}, history)
 
 
 def _spelling(alphabet: list[bytes], segmentation: str) -> list[Event]:

@@ -30,7 +30,7 @@ def longest_prefix(vocabulary: Vocabulary, options: object) -> Segmenter:
         return GreedySegmenter(trie, trie)
     inside = np.asarray(vocabulary.continuation, np.bool_)
     for form, mask in (("start", ~inside), ("continuation", inside)):
-        present = {token for token, chosen in zip(vocabulary.tokens, mask.tolist(), strict=True) if chosen}
+        present = {token for token, marked in zip(vocabulary.tokens, mask.tolist(), strict=True) if marked}
         missing = [byte for byte in BYTES if byte not in present]
         if missing:
             raise TokbenchError(

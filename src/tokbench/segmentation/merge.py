@@ -28,11 +28,11 @@ def merge(vocabulary: Vocabulary, options: object) -> Segmenter:
         TokbenchError: the vocabulary has no merges or has continuation forms, a merge names an id that does not exist,
             or its result is not the concatenation of its parts; the message names the merge.
     """
-    tables = replayed(vocabulary, "merge")
+    tables = replay_merges(vocabulary, "merge")
     return DeferredSegmenter(MergeSegmenter(*tables, derive=False), lambda: MergeSegmenter(*tables))
 
 
-def replayed(
+def replay_merges(
     vocabulary: Vocabulary, segmentation: str
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
     """Validate a vocabulary's merges and return the arguments of the kernels that replay them.
@@ -62,7 +62,7 @@ def replayed(
                 f"segmentation '{segmentation}': merge {index} names an id outside the vocabulary of {len(tokens)} "
                 f"tokens ({', '.join(map(str, ids))}); correct it"
             )
-        left, right, result = (tokens[one].hex() for one in ids)
+        left, right, result = (tokens[number].hex() for number in ids)
         raise TokbenchError(
             f"segmentation '{segmentation}': merge {index} joins {left} and {right} into {result}; correct the result"
         )

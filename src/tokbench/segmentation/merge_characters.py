@@ -13,7 +13,7 @@ from tokbench.kernels.characters import CharacterSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.merge import byte_ids, joined_bytes, replayed
+from tokbench.segmentation.merge import byte_ids, joined_bytes, replay_merges
 from tokbench.vocabulary import Vocabulary
 
 
@@ -27,7 +27,7 @@ def merge_characters(vocabulary: Vocabulary, options: Options) -> Segmenter:
     Raises:
         TokbenchError: as ``merge`` does.
     """
-    merges, _, _ = replayed(vocabulary, "merge_characters")
+    merges, _, _ = replay_merges(vocabulary, "merge_characters")
     return segmenter_of(vocabulary, merges, np.arange(len(merges), dtype=np.int32))
 
 

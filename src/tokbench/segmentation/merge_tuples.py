@@ -33,6 +33,7 @@ def merge_tuples(vocabulary: Vocabulary, options: object) -> Segmenter:
             "or a vocabulary by bpe_knockout"
         )
     ids = {token: index for index, token in enumerate(vocabulary.tokens)}
+    # Every merge needs tokens of earlier merges, and together they make the whole vocabulary.
     known = set(BYTES)
     for rank, parts in enumerate(vocabulary.tuples):
         if len(parts) < 2:
@@ -51,6 +52,7 @@ def merge_tuples(vocabulary: Vocabulary, options: object) -> Segmenter:
         raise TokbenchError(
             f"segmentation 'merge_tuples': no merge makes the token {min(unmade).hex()}; build the vocabulary again"
         )
+    # Flat arrays for the kernel.
     bounds = np.zeros(len(vocabulary.tuples) + 1, np.int64)
     np.cumsum([len(parts) for parts in vocabulary.tuples], out=bounds[1:])
     return TupleSegmenter(

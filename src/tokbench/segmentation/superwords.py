@@ -19,7 +19,7 @@ from tokbench.segmentation.events import History, event_segmenter, history_of
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 NAME = "superwords"
-AGAIN = "build the vocabulary again"
+HINT = "build the vocabulary again"
 
 
 @segmentation(NAME, needs="supermerges", segments_documents=True, cites=("schmidt2025", "schmidt2026b"))
@@ -88,12 +88,12 @@ def _check_supermerges(vocabulary: Vocabulary, words: dict[bytes, None]) -> None
         if missing is not None:
             raise TokbenchError(
                 f"segmentation '{NAME}': supermerge {rank} needs the token {missing.hex()}, which nothing makes before "
-                f"it; {AGAIN}"
+                f"it; {HINT}"
             )
         known.add(left + right)
         tokens.add(left + right)
     if odd := tokens.symmetric_difference(vocabulary.tokens):
         raise TokbenchError(
             f"segmentation '{NAME}': events and supermerges do not result in the vocabulary's tokens "
-            f"({min(odd).hex()} is in one of the two only); {AGAIN}"
+            f"({min(odd).hex()} is in one of the two only); {HINT}"
         )

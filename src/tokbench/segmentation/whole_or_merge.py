@@ -9,7 +9,7 @@ from tokbench.kernels.deferred import DeferredSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.whole import WholeSegmenter
 from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.merge import replayed
+from tokbench.segmentation.merge import replay_merges
 from tokbench.vocabulary import Vocabulary
 
 
@@ -20,6 +20,6 @@ def whole_or_merge(vocabulary: Vocabulary, options: object) -> Segmenter:
     Raises:
         TokbenchError: as ``merge`` does.
     """
-    tables, tokens = replayed(vocabulary, "whole_or_merge"), Trie(*vocabulary.flat())
+    tables, tokens = replay_merges(vocabulary, "whole_or_merge"), Trie(*vocabulary.flat())
     first = WholeSegmenter(*tables, tokens, derive=False)
     return DeferredSegmenter(first, lambda: WholeSegmenter(*tables, tokens))

@@ -31,7 +31,7 @@ from tokbench.tokenizer.libraries import MODULES, library_errors, open_library
 from tokbench.tokenizer.offsets import borders_of, byte_spans, character_spans_of, not_placed, token_spans
 from tokbench.tokenizer.roundtrip import bytes_lost, readable
 from tokbench.tokenizer.tokenizer import MEASURE, OTHER_FORMATS, Tokenizer
-from tokbench.vocabulary import Named, TokenList
+from tokbench.vocabulary import NamedTokens, TokenList
 
 AGAIN = "import the tokenizer again"
 FORMAT = f"{ADAPTED} 1"
@@ -199,14 +199,14 @@ class AdaptedTokenizer(Tokenizer):
         return True
 
     @property
-    def named(self) -> Named:
+    def named(self) -> NamedTokens:
         """Every id that is not special, with its name in the library."""
         names = {
             token_id: name
             for token_id in range(self.ids)
             if token_id not in self.special and (name := self.library.name(token_id))
         }
-        return Named(tuple(names.values()), np.array([*names], np.int32), self.ids)
+        return NamedTokens(tuple(names.values()), np.array([*names], np.int32), self.ids)
 
     @property
     def entries(self) -> int:

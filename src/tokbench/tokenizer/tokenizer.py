@@ -34,7 +34,7 @@ from tokbench.tokenizer.folder import ADAPTED, SETTINGS, is_adapted, outdated_ex
 from tokbench.tokenizer.hugging_face import end_token, special_tokens, write_configuration
 from tokbench.tokenizer.normalization import Normalization
 from tokbench.tokenizer.roundtrip import bytes_lost
-from tokbench.vocabulary import Named, TokenList, Vocabulary
+from tokbench.vocabulary import NamedTokens, TokenList, Vocabulary
 
 if TYPE_CHECKING:
     from tokbench.options import Options
@@ -165,7 +165,7 @@ class Tokenizer:
         return self.vocabulary.ids is not None
 
     @property
-    def named(self) -> Vocabulary | Named:
+    def named(self) -> Vocabulary | NamedTokens:
         """Tokens and their ids, for tables. An adapted tokenizer returns the names used by its library."""
         return self.vocabulary
 

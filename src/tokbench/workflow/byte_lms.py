@@ -60,14 +60,14 @@ class ByteLms:
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
             return memory_on_attempt(MEMORY, attempt)
-        return _asked(byte_lm_training_memory(options, not on_processor(options)), attempt)
+        return _requested_memory(byte_lm_training_memory(options, not on_processor(options)), attempt)
 
     def scoring_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Return the MB that scoring requests; for n-grams, by their number after they are counted."""
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
-            return _asked(ngram_memory(Path(str(input.model))), attempt)
-        return _asked(byte_lm_scoring_memory(options, not on_processor(options)), attempt)
+            return _requested_memory(ngram_memory(Path(str(input.model))), attempt)
+        return _requested_memory(byte_lm_scoring_memory(options, not on_processor(options)), attempt)
 
     def training_time(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Return the minutes that training requests.
@@ -116,9 +116,9 @@ class ByteLms:
         """Return flags with the sentences, and with pre-tokenization and threshold of the first variant that reads the
         model."""
         variant = next(
-            one
-            for name, one in self.experiment.built.items()
-            if (self.experiment.corpus_of(name), one.byte_lm) == (wildcards.corpus, wildcards.byte_lm)
+            variant
+            for name, variant in self.experiment.built.items()
+            if (self.experiment.corpus_of(name), variant.byte_lm) == (wildcards.corpus, wildcards.byte_lm)
         )
         scheme = canonical_setting(pretokenization_of(variant.pretokenization))
         low = getattr(variant.construction, "threshold_percentile", 30.0)
@@ -144,6 +144,6 @@ def _text_of(shard: Path) -> int:
         return int(sum(group.total_uncompressed_size for group in groups))
 
 
-def _asked(room: float, attempt: int) -> int:
+def _requested_memory(room: float, attempt: int) -> int:
     """Return the MB that a job requests for this number of bytes in addition to its imports."""
     return memory_on_attempt(max(MEMORY, OVERHEAD + round((BYTE_LM_BASE + ROOM + room) / 1e6)), attempt)

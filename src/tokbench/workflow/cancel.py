@@ -15,7 +15,7 @@ from pathlib import Path
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import folder_lock, is_locked
 from tokbench.workflow.job_states import Plan, life_of
-from tokbench.workflow.status import overview
+from tokbench.workflow.status import build_overview
 from tokbench.workflow.status_output import summary
 
 PATIENCE = 90.0
@@ -42,19 +42,19 @@ def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
     _check_dead(plan, force)
     runs = plan.slurm_runs
     with nullcontext() if is_locked(plan.folder) else folder_lock(plan.folder):
-        yield from _cancelled(runs, force)
-        yield from _unlocked(plan)
-    seen = overview(plan, life="ended")
-    yield f"{plan.folder}: {summary(seen)}"
-    if seen.total.counts["done"] < seen.total.jobs:
+        yield from _cancel(runs, force)
+        yield from _unlock(plan)
+    current = build_overview(plan, life="ended")
+    yield f"{plan.folder}: {summary(current)}"
+    if current.total.counts["done"] < current.total.jobs:
         yield f"Continue with: cd {shlex.quote(plan.run.directory)} && {plan.run.command}"
 
 
 def _check_dead(plan: Plan, force: bool) -> None:
     run, life = plan.run, life_of(plan)
-    here = run.host == socket.gethostname()
+    is_local = run.host == socket.gethostname()
     who = f"{plan.folder}: process {run.pid} on {run.host}"
-    if life == "running" and (here or not force):
+    if life == "running" and (is_local or not force):
         raise TokbenchError(f"{who} is running; end it there first, with Ctrl-C or 'kill {run.pid}'")
     if life == "unknown" and not force:
         raise TokbenchError(
@@ -63,7 +63,7 @@ def _check_dead(plan: Plan, force: bool) -> None:
         )
 
 
-def _cancelled(runs: Sequence[str], force: bool) -> Iterator[str]:
+def _cancel(runs: Sequence[str], force: bool) -> Iterator[str]:
     if not runs:
         yield "No cluster jobs: the run did not use SLURM."
     elif force and not shutil.which("squeue"):
@@ -73,7 +73,7 @@ def _cancelled(runs: Sequence[str], force: bool) -> Iterator[str]:
         yield f"Cancelled {count:,} {'job' if count == 1 else 'jobs'} of SLURM run {', '.join(runs)}."
 
 
-def _unlocked(plan: Plan) -> Iterator[str]:
+def _unlock(plan: Plan) -> Iterator[str]:
     """Remove Snakemake's locks on the experiment's files, and keep those of other experiments."""
     directory = Path(plan.run.directory, ".snakemake")
     if not directory.is_dir():

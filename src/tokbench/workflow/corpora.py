@@ -25,7 +25,7 @@ class Corpora:
     """The corpora of one experiment; wildcards name one, or the digest of a downloaded one."""
 
     experiment: Experiment
-    _found: dict[str, list[SourcePart]] = field(default_factory=dict)
+    _known_parts: dict[str, list[SourcePart]] = field(default_factory=dict)
 
     def digest(self, wildcards: Any) -> list[str]:
         """Return the digest of a hub corpus's recipe, so that experiments share downloads; empty for other corpora."""
@@ -133,25 +133,27 @@ class Corpora:
 
     def sizes_recipe(self, wildcards: Any) -> str:
         """Return the options for reading a part, without other options of the corpus."""
-        return canonical({**self._cut(wildcards), "source": self._source_of_part(wildcards, Source.model_fields)})
+        return canonical(
+            {**self._document_form(wildcards), "source": self._source_of_part(wildcards, Source.model_fields)}
+        )
 
     def deal_recipe(self, wildcards: Any) -> str:
         """Return the options for reading a part and tagging its documents, and the groups of shards."""
         limits = ("languages", "max_bytes_per_language", "max_documents")
         source = self._source_of_part(wildcards, limits)
-        return canonical({**self._sharing(wildcards), **self._cut(wildcards), "source": source})
+        return canonical({**self._division(wildcards), **self._document_form(wildcards), "source": source})
 
     def split_recipe(self, wildcards: Any) -> str:
         """Return limits, splits, shards and seed."""
         recipe = self._recipe(wildcards)
         source = {key: recipe["source"][key] for key in recipe["source"] if key != "path"}
-        sharing = {**self._sharing(wildcards), **self._cut(wildcards)}
+        division = {**self._division(wildcards), **self._document_form(wildcards)}
         dropped = {key: value for key, value in recipe.items() if key == "duplicates"}
-        return canonical({**sharing, **dropped, "source": source, "seed": self.experiment.seed})
+        return canonical({**division, **dropped, "source": source, "seed": self.experiment.seed})
 
     def shards_recipe(self, wildcards: Any) -> str:
         """Return splits, shards and their groups."""
-        return canonical({**self._sharing(wildcards), "source": "embedded"})
+        return canonical({**self._division(wildcards), "source": "embedded"})
 
     def shards(self, wildcards: Any) -> list[str]:
         """Return the names of the shards of each split."""
@@ -177,13 +179,13 @@ class Corpora:
                 del recipe["source"][key]
         return recipe
 
-    def _cut(self, wildcards: Any) -> dict[str, Any]:
+    def _document_form(self, wildcards: Any) -> dict[str, Any]:
         """Return the maximum length and the normalization of documents, without defaults."""
         return {
             key: value for key, value in self._recipe(wildcards).items() if key in ("longest_document", "normalize")
         }
 
-    def _sharing(self, wildcards: Any) -> dict[str, Any]:
+    def _division(self, wildcards: Any) -> dict[str, Any]:
         recipe = self._recipe(wildcards)
         return {key: recipe[key] for key in ("splits", "shards", "parts")}
 
@@ -201,13 +203,13 @@ class Corpora:
 
     def _parts(self, name: str) -> list[SourcePart]:
         """Return the parts of a corpus (cached). Tags are sorted, as they are in recipes."""
-        if name not in self._found:
+        if name not in self._known_parts:
             corpus = self.experiment.corpora[name]
             source = corpus.source
             if isinstance(source, FileSource) and isinstance(source.path, dict):
                 source = source.model_copy(update={"path": dict(sorted(source.path.items()))})
-            self._found[name] = parts_of(source, corpus.parts)
-        return self._found[name]
+            self._known_parts[name] = parts_of(source, corpus.parts)
+        return self._known_parts[name]
 
 
 def _without_paths(value: Any) -> Any:
@@ -229,7 +231,7 @@ def shard_names(experiment: Experiment, corpus: str) -> list[str]:
 
 
 def _names(number: int) -> list[str]:
-    return [f"{each:04}" for each in range(number)]
+    return [f"{part:04}" for part in range(number)]
 
 
 def _digest(source: HubSource | FetchedPairs) -> str:
@@ -244,7 +246,7 @@ def _recipe(source: HubSource | FetchedPairs) -> dict[str, Any]:
     return recipe
 
 
-AT_ONCE = 16
+SHARDS_AT_ONCE = 16
 """Maximum shards that one job counts, and maximum count files that one job merges. Larger corpora have one job per
 shard."""
 
@@ -265,8 +267,8 @@ class CountingTargets:
     @cached_property
     def _schemes(self) -> dict[str, Scheme]:
         """Pre-tokenizations of the built variants, by their names in paths."""
-        chosen = [pretokenization_of(variant.pretokenization) for variant in self.experiment.built.values()]
-        return {scheme.slug: scheme for scheme in chosen}
+        used = [pretokenization_of(variant.pretokenization) for variant in self.experiment.built.values()]
+        return {scheme.slug: scheme for scheme in used}
 
     def files(self, wildcards: Any, input: Any) -> list[str]:
         """Return the shards of a split."""
@@ -274,28 +276,28 @@ class CountingTargets:
 
     def parts(self, wildcards: Any) -> list[str]:
         """Return the names of the merged parts of a split."""
-        return [f"{part:04}" for part in range(-(-len(self._shards(wildcards.corpus)) // AT_ONCE))]
+        return [f"{part:04}" for part in range(-(-len(self._shards(wildcards.corpus)) // SHARDS_AT_ONCE))]
 
     def shards_of_part(self, wildcards: Any) -> list[str]:
         """Return the names of the shards from which one part is merged."""
-        first = int(wildcards.part) * AT_ONCE
-        return self._shards(wildcards.corpus)[first : first + AT_ONCE]
+        first = int(wildcards.part) * SHARDS_AT_ONCE
+        return self._shards(wildcards.corpus)[first : first + SHARDS_AT_ONCE]
 
     def _shards(self, corpus: str) -> list[str]:
         return shard_names(self.experiment, corpus)
 
     @property
-    def counted_at_once(self) -> str:
+    def small_corpora(self) -> str:
         """Pattern of the corpora with few shards."""
-        return _either(name for name in self._texts if len(self._shards(name)) <= AT_ONCE)
+        return _either(name for name in self._texts if len(self._shards(name)) <= SHARDS_AT_ONCE)
 
     @property
-    def counted_by_shard(self) -> str:
+    def large_corpora(self) -> str:
         """Pattern of the corpora with many shards."""
-        return _either(name for name in self._texts if len(self._shards(name)) > AT_ONCE)
+        return _either(name for name in self._texts if len(self._shards(name)) > SHARDS_AT_ONCE)
 
     @property
-    def imported(self) -> str:
+    def corpora_of_counts(self) -> str:
         """Pattern of the corpora that are given as counts."""
         return _either(name for name in self.experiment.corpora if name not in self._texts)
 

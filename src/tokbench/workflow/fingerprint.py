@@ -2,8 +2,8 @@
 
 A rule names the functions that make its result, ``"tokbench.corpus.prepare:prepare"``, or a module for all of its
 definitions. The fingerprint includes everything that a definition uses: other definitions of ours, kernels, and data
-files and templates that it names. Dependencies are found automatically. Registries are not followed, because the
-configuration selects methods; rules name these methods, too. Table packages are followed completely, because a stage
+files and templates that it names. Dependencies are found automatically. Registries are not origins, because the
+configuration selects methods; rules name these methods, too. Table packages are origins completely, because a stage
 makes all of their tables.
 
 Modules for the command line, for reading and writing files and for memory limits are excluded.
@@ -42,10 +42,10 @@ PLUMBING = (
 COMMANDS = "tokbench.commands."
 """Beginning of the modules of commands. A stage may be the function of a command; then what its module defines counts,
 without declarations of commands."""
-GATHERING = "tables_of"
+GATHERING_FUNCTION = "tables_of"
 """Function that imports all modules with tables of some commands, see :mod:`tokbench.tabulation.table`."""
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
-SPELLED_OUT = ("local_tasks.yaml", "suites.yaml")
+EXCLUDED_DATA = ("local_tasks.yaml", "suites.yaml")
 """Data files that are excluded because recipes contain the values taken from them."""
 LONGEST_NAME = 100
 """Maximum characters of a string constant that may name a file."""
@@ -89,7 +89,7 @@ class Uses:
         names: names that are read, each with the attribute that is read from it, or an empty string.
         imports: import statements.
         texts: string constants that are short enough to name a file.
-        gathered: the commands whose tables are gathered.
+        gathering_commands: the commands whose tables are gathered.
     """
 
     def __init__(self, statements: Iterable[ast.stmt]) -> None:
@@ -97,7 +97,7 @@ class Uses:
         self.names: set[tuple[str, str]] = set()
         self.imports: list[ast.stmt] = []
         self.texts: set[str] = set()
-        self.gathered: list[str] = []
+        self.gathering_commands: list[str] = []
         for statement in statements:
             self._add(statement)
 
@@ -123,11 +123,11 @@ class Uses:
             self.imports.append(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= LONGEST_NAME:
             self.texts.add(node.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == GATHERING:
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == GATHERING_FUNCTION:
             commands = [str(command.value) for command in node.args if isinstance(command, ast.Constant)]
             if len(commands) < len(node.args):
                 raise ValueError(f"{ast.unparse(node)}: name commands as string constants, so that they can be found")
-            self.gathered += commands
+            self.gathering_commands += commands
 
 
 @cache
@@ -159,16 +159,18 @@ def code_behind(*names: str) -> dict[str, str]:
     """
     behind: dict[str, str] = {}
     seen: set[Name] = set()
-    pending = [_named(name) for name in names]
+    pending = [_parse_name(name) for name in names]
     commands = {name.module for name in pending if name.module.startswith(COMMANDS)}
     while pending:
-        one = pending.pop()
-        if one in seen or (is_plumbing(one.module) and (one.module not in commands or one.name == EFFECTS)):
+        definition = pending.pop()
+        if definition in seen:
             continue
-        seen.add(one)
-        code, used = _read(*one)
+        if is_plumbing(definition.module) and (definition.module not in commands or definition.name == EFFECTS):
+            continue
+        seen.add(definition)
+        code, used = _code_and_uses(*definition)
         if code:
-            behind[":".join(filter(None, one))] = code
+            behind[":".join(filter(None, definition))] = code
         pending += used
     return behind
 
@@ -179,7 +181,7 @@ def is_plumbing(module: str) -> bool:
     return module == PACKAGE or any(module == name or module.startswith(f"{name}.") for name in PLUMBING)
 
 
-def _named(text: str) -> Name:
+def _parse_name(text: str) -> Name:
     """Return the definition that a rule names."""
     module, _, name = text.partition(":")
     source = _source(module)
@@ -189,7 +191,7 @@ def _named(text: str) -> Name:
 
 
 @cache
-def _read(module: str, name: str) -> tuple[str, list[Name]]:
+def _code_and_uses(module: str, name: str) -> tuple[str, list[Name]]:
     """Return the hash of a definition's code (empty if it has none), and the definitions of ours that it uses."""
     source = _source(module)
     if source is None:
@@ -199,34 +201,38 @@ def _read(module: str, name: str) -> tuple[str, list[Name]]:
     if name not in source.definitions:
         if name == EFFECTS:
             return "", _packages(module)
-        return "", _followed(module, source.imports[name], "") if name in source.imports else [Name(module, ALL)]
-    uses = Uses(_undecorated(source.definitions[name]) if module.startswith(COMMANDS) else source.definitions[name])
+        return "", _origins(module, source.imports[name], "") if name in source.imports else [Name(module, ALL)]
+    statements = source.definitions[name]
+    uses = Uses(_without_declaration(statements) if module.startswith(COMMANDS) else statements)
     bound = source.imports | _bindings(uses.imports, module)
     used, foreign = {Name(module, EFFECTS), *_packages(module)}, []
+    # Names at the top of the module, or imported by it or by the definition.
     for word, attribute in uses.names:
         if word in source.definitions:
             used.add(Name(module, word))
         elif word in bound:
-            followed = _followed(module, bound[word], attribute)
-            used.update(followed)
-            foreign += [] if followed else [f"{word} {bound[word]}"]
-    for place in (place for command in uses.gathered for place in PLACES[command]):
+            origins = _origins(module, bound[word], attribute)
+            used.update(origins)
+            foreign += [] if origins else [f"{word} {bound[word]}"]
+    # Tables that are found by their place.
+    for place in (place for command in uses.gathering_commands for place in PLACES[command]):
         path = _locate(place)
         folder = [str(path.parent)] if path is not None and path.name == "__init__.py" else None
         used.update(Name(table, ALL) for table in (place, *modules_in(place, folder)))
+    # Data files that the definition names.
     path = _locate(module)
     data = _data(uses.texts, path.parent) if path else b""
     code = hashlib.sha256(" ".join((*uses.code, *sorted(foreign))).encode() + data)
     return code.hexdigest(), sorted(used - {Name(module, name)})
 
 
-def _undecorated(statements: list[ast.stmt]) -> list[ast.stmt]:
+def _without_declaration(statements: list[ast.stmt]) -> list[ast.stmt]:
     """Return the statements of a command without its declaration, whose options and help change no result."""
-    plain = [copy(statement) for statement in statements]
-    for statement in plain:
+    copies = [copy(statement) for statement in statements]
+    for statement in copies:
         if isinstance(statement, ast.FunctionDef):
             statement.decorator_list = []
-    return plain
+    return copies
 
 
 def _read_file(module: str) -> tuple[str, list[Name]]:
@@ -242,7 +248,7 @@ def _read_file(module: str) -> tuple[str, list[Name]]:
         code += (ROOT / FLAGS).read_bytes() if module.startswith(f"{PACKAGE}.") else b""
         for parent, enclosed, plain in KERNEL_IMPORT.findall(code.decode("utf-8")):
             names = (words.split()[0] for words in (enclosed or plain).split(",") if words.strip())
-            used.update(name for word in names for name in _followed(module, Name(parent, word), ""))
+            used.update(name for word in names for name in _origins(module, Name(parent, word), ""))
     return hashlib.sha256(code).hexdigest(), sorted(used - {Name(module, "")})
 
 
@@ -259,7 +265,7 @@ def _source(module: str) -> ModuleSource | None:
             continue  # Such imports never run.
         nodes = list(_own_nodes(statement))
         inner = [node for node in nodes if isinstance(node, IMPORTS)]
-        names = set(filter(None, map(_defined, nodes)))
+        names = set(filter(None, map(_defined_name, nodes)))
         imports += inner
         if names or not (isinstance(statement, IMPORTS) or _is_documentation(statement)):
             for name in names or {EFFECTS}:
@@ -275,7 +281,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(child)
 
 
-def _defined(node: ast.AST) -> str:
+def _defined_name(node: ast.AST) -> str:
     """Return the name that a node defines or changes; empty if there is none."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return node.name
@@ -289,25 +295,25 @@ def _bindings(statements: Iterable[ast.stmt], module: str) -> dict[str, Name]:
     """Return the origin of the names bound by import statements of a module."""
     path = _locate(module)
     here = module if path is not None and path.name == "__init__.py" else module.rpartition(".")[0]
-    found: dict[str, Name] = {}
+    bindings: dict[str, Name] = {}
     for statement in statements:
         for alias in statement.names if isinstance(statement, IMPORTS) else ():
             if isinstance(statement, ast.Import):
-                found[alias.asname or alias.name.partition(".")[0]] = Name(alias.name, "")
+                bindings[alias.asname or alias.name.partition(".")[0]] = Name(alias.name, "")
             elif isinstance(statement, ast.ImportFrom):
                 parent = "." * statement.level + (statement.module or "")
-                found[alias.asname or alias.name] = Name(resolve_name(parent, here or None), alias.name)
-    return found
+                bindings[alias.asname or alias.name] = Name(resolve_name(parent, here or None), alias.name)
+    return bindings
 
 
-def _followed(module: str, bound: Name, attribute: str) -> list[Name]:
+def _origins(module: str, bound: Name, attribute: str) -> list[Name]:
     """Return the origin of an imported name, or of an attribute if it is a module; empty if it is external."""
     if bound.module.split(".")[0] not in {PACKAGE, module.split(".")[0]}:
         return []
     source = _source(bound.module)
-    whole = bound.module if not bound.name else f"{bound.module}.{bound.name}"
-    if not bound.name or (_locate(whole) is not None and (source is None or bound.name not in source.definitions)):
-        return [Name(whole, attribute or ALL)]
+    path = bound.module if not bound.name else f"{bound.module}.{bound.name}"
+    if not bound.name or (_locate(path) is not None and (source is None or bound.name not in source.definitions)):
+        return [Name(path, attribute or ALL)]
     return [bound]
 
 
@@ -344,8 +350,8 @@ def _data(texts: set[str], folder: Path) -> bytes:
 @cache
 def _data_of(folder: Path) -> list[Path]:
     """List the data and templates of a folder."""
-    found = (file for pattern in ("*", "templates/*") for file in folder.glob(pattern))
-    return sorted(file for file in found if file.suffix in DATA and file.name not in SPELLED_OUT)
+    files = (file for pattern in ("*", "templates/*") for file in folder.glob(pattern))
+    return sorted(file for file in files if file.suffix in DATA and file.name not in EXCLUDED_DATA)
 
 
 def _is_documentation(statement: ast.AST) -> bool:

@@ -32,15 +32,15 @@ TIMESTAMP = ".snakemake_timestamp"
 """File in an output folder whose date Snakemake takes for that of the folder."""
 SECOND = 1_000_000_000
 """Nanoseconds."""
-COPIED = 60 * SECOND
+COPY_DELAY = 60 * SECOND
 """Nanoseconds by which the file of a folder's record is newer than the date in it if the folder was copied."""
 LONGEST = 2000
 """Maximum characters of a parameter in a record; a longer one is represented by its digest."""
 TRIGGERS = {"code": "CODE", "libraries": "SOFTWARE_ENV"}
 """Snakemake's trigger of reruns for parts of a record."""
-OTHER = "PARAMS"
+OTHER_TRIGGER = "PARAMS"
 """Snakemake's trigger for all other parts."""
-DERIVING = {"input", "output", "resources", "threads"}
+DERIVED_FROM = {"input", "output", "resources", "threads"}
 """Arguments of functions whose parameters follow from the inputs, or from how a job runs."""
 OURS = ("<results>/", "<resources>/")
 """Beginnings of the paths of results and downloads, which records contain in place of the folders. The content of the
@@ -62,9 +62,9 @@ class JobRecords:
     workflow: Any
     rules: Any
     folder: str
-    _dated: list[int] = field(default_factory=list)
+    _dates: list[int] = field(default_factory=list)
     _names: list[str] = field(default_factory=list)
-    _known: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
+    _records: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
     _params: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def of(self, rule: str) -> Callable[[Any, Any], str]:
@@ -73,7 +73,7 @@ class JobRecords:
         It has the argument ``input`` because Snakemake does not compare such parameters, whose parts it compares.
         """
         self._names.append(rule)
-        return lambda wildcards, input: canonical(self._wanted(rule, dict(wildcards.items())))
+        return lambda wildcards, input: canonical(self._record_of(rule, dict(wildcards.items())))
 
     def trigger(self, rule: str) -> Callable[[Any], Any]:
         """Return the input function of a rule: a folder that is newer than a result with another record.
@@ -82,69 +82,71 @@ class JobRecords:
         """
         from snakemake.io import ancient
 
-        def newer(wildcards: Any) -> Any:
+        def newer_folder(wildcards: Any) -> Any:
             if self.workflow.storage_settings.default_storage_provider is not None:
                 return []
             date = self._date()
-            outdated = self._outdated(rule, dict(wildcards.items())) if self.workflow.is_main_process else []
+            outdated = self._outdated_results(rule, dict(wildcards.items())) if self.workflow.is_main_process else []
             for result in outdated:
-                _set_back(result, date)
+                _age(result, date)
             return NEWER if outdated else ancient(NEWER)
 
-        return newer
+        return newer_folder
 
     def _date(self) -> int:
         """Return the date of :data:`NEWER` in ns; the main process sets it once.
 
         It is a second ago: a job of another run that ends now must be newer.
         """
-        if not self._dated:
+        if not self._dates:
             os.makedirs(NEWER, exist_ok=True)
-            self._dated.append(time.time_ns() - SECOND)
+            self._dates.append(time.time_ns() - SECOND)
             if self.workflow.is_main_process:
-                os.utime(NEWER, ns=(self._dated[0], self._dated[0]))
-        return self._dated[0]
+                os.utime(NEWER, ns=(self._dates[0], self._dates[0]))
+        return self._dates[0]
 
-    def expected(self, wildcards: Any, input: Any) -> str:
+    def input_digests(self, wildcards: Any, input: Any) -> str:
         """Return the digest of the record of each input that a job of the workflow makes, as JSON by path."""
         return canonical({path: digest for path in input if (digest := self._digest_of(str(path))) is not None})
 
     def _digest_of(self, path: str) -> str | None:
         for name in self._names:
-            one = getattr(self.rules, name)
-            if path.startswith(tuple(output.partition("{")[0] for output in one.output)) and one.rule.is_producer(path):
-                return digest_of_job(self._wanted(name, one.rule.get_wildcards(path)))
+            proxy = getattr(self.rules, name)
+            beginnings = tuple(output.partition("{")[0] for output in proxy.output)
+            if path.startswith(beginnings) and proxy.rule.is_producer(path):
+                return digest_of_job(self._record_of(name, proxy.rule.get_wildcards(path)))
         return None
 
-    def _outdated(self, rule: str, wildcards: Mapping[str, str]) -> list[Path]:
+    def _outdated_results(self, rule: str, wildcards: Mapping[str, str]) -> list[Path]:
         """Return the results of a job whose record is missing, or another one in a part that the run compares."""
         outputs = (Path(path.format_map(wildcards)) for path in getattr(self.rules, rule).output)
         existing = [path for path in outputs if path.suffix not in WITHOUT_RECORD and path.exists()]
         compared = {trigger.name for trigger in self.workflow.rerun_triggers}
         for path in existing:
             _restore_date(path)
-        if not existing or compared.isdisjoint({*TRIGGERS.values(), OTHER}):
+        if not existing or compared.isdisjoint({*TRIGGERS.values(), OTHER_TRIGGER}):
             return []
-        wanted = self._wanted(rule, wildcards)
-        return [path for path in existing if _differs(read_job(path), wanted, compared)]
+        record = self._record_of(rule, wildcards)
+        return [path for path in existing if _differs(read_job(path), record, compared)]
 
-    def _wanted(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, Any]:
+    def _record_of(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, Any]:
         """Return the record of a job (cached)."""
         job = rule, *sorted(wildcards.items())
-        if job not in self._known:
-            self._known[job] = self._record(rule, wildcards)
-        return self._known[job]
+        if job not in self._records:
+            self._records[job] = self._build_record(rule, wildcards)
+        return self._records[job]
 
-    def _record(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, Any]:
-        one, named = getattr(self.rules, rule), SimpleNamespace(**wildcards)
-        inputs = [getattr(item, "callable", None) or item for item in list(one.input)[1:]]  # Those of ancient files.
-        found = [item(named) if callable(item) else item for item in inputs]
-        read = [path for paths in found for path in ([paths] if isinstance(paths, str | Path) else paths)]
-        paths = (str(path).format_map(wildcards) for path in read)
-        made = (path for path in map(self._movable, paths) if path.startswith(OURS))
-        record: dict[str, Any] = {"wildcards": dict(wildcards), "inputs": _digest("\n".join(made))}
-        for name, item in self._compared(rule).items():
-            record[name] = self._value(item(named) if callable(item) else item)
+    def _build_record(self, rule: str, wildcards: Mapping[str, str]) -> dict[str, Any]:
+        values = SimpleNamespace(**wildcards)
+        items = list(getattr(self.rules, rule).input)[1:]  # The first one is the trigger.
+        inputs = [getattr(item, "callable", None) or item for item in items]  # Those of ancient files.
+        entries = [item(values) if callable(item) else item for item in inputs]
+        patterns = [path for paths in entries for path in ([paths] if isinstance(paths, str | Path) else paths)]
+        paths = (str(path).format_map(wildcards) for path in patterns)
+        ours = (path for path in map(self._movable, paths) if path.startswith(OURS))
+        record: dict[str, Any] = {"wildcards": dict(wildcards), "inputs": _digest("\n".join(ours))}
+        for name, item in self._compared_params(rule).items():
+            record[name] = self._value(item(values) if callable(item) else item)
         if libraries := self._libraries(rule):
             record["libraries"] = libraries
         return record
@@ -156,7 +158,7 @@ class JobRecords:
         """
         return {} if has_environments(self.workflow) else versions_of(stages[rule].libraries)
 
-    def _compared(self, rule: str) -> dict[str, Any]:
+    def _compared_params(self, rule: str) -> dict[str, Any]:
         """Return the parameters of a rule that are part of its records."""
         if rule not in self._params:
             params = getattr(self.rules, rule).params.items()
@@ -176,19 +178,19 @@ class JobRecords:
 
 def _is_derived(item: Any) -> bool:
     """Return whether a parameter follows from the inputs, or from how the job runs."""
-    return callable(item) and not DERIVING.isdisjoint(inspect.signature(item).parameters)
+    return callable(item) and not DERIVED_FROM.isdisjoint(inspect.signature(item).parameters)
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def _differs(found: Mapping[str, Any] | None, wanted: Mapping[str, Any], compared: set[str]) -> bool:
+def _differs(old: Mapping[str, Any] | None, new: Mapping[str, Any], compared: set[str]) -> bool:
     """Return whether a record is missing or differs in a part that is compared."""
-    if found is None:
+    if old is None:
         return True
-    differing = (part for part in {*found, *wanted} if found.get(part) != wanted.get(part))
-    return any(TRIGGERS.get(part, OTHER) in compared for part in differing)
+    differing = (part for part in {*old, *new} if old.get(part) != new.get(part))
+    return any(TRIGGERS.get(part, OTHER_TRIGGER) in compared for part in differing)
 
 
 def _restore_date(result: Path) -> None:
@@ -196,14 +198,14 @@ def _restore_date(result: Path) -> None:
 
     Snakemake compares the content of files, but only the dates of folders. The date of the record's file shows a copy.
     """
-    made = date_of_folder(result) if result.is_dir() else None
-    if made is not None and (result / FOLDER_RECORD).stat().st_mtime_ns - made > COPIED:
+    date = date_of_folder(result) if result.is_dir() else None
+    if date is not None and (result / FOLDER_RECORD).stat().st_mtime_ns - date > COPY_DELAY:
         (result / TIMESTAMP).touch()
         for name in (TIMESTAMP, FOLDER_RECORD):
-            os.utime(result / name, ns=(made, made))
+            os.utime(result / name, ns=(date, date))
 
 
-def _set_back(result: Path, date: int) -> None:
+def _age(result: Path, date: int) -> None:
     """Give an outdated result from the future, as after a copy from a machine whose clock is ahead, an older date."""
     file = result / TIMESTAMP if (result / TIMESTAMP).exists() else result
     if file.stat().st_mtime_ns >= date:

@@ -128,10 +128,10 @@ class Plan:
         """Ids of this run and earlier ones that used SLURM, the latest last; this run's is from Snakemake's log."""
         try:
             with open(self.run.log or "", "rb") as log:
-                found = [run.decode() for run in SLURM_RUN.findall(log.read(LOG_START))]
+                runs = [run.decode() for run in SLURM_RUN.findall(log.read(LOG_START))]
         except OSError:
-            found = []
-        return tuple(dict.fromkeys((*self.run.slurm, *found)))
+            runs = []
+        return tuple(dict.fromkeys((*self.run.slurm, *runs)))
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Listing:
             self._names[folder] = _names(self._plan.path(folder))
         return file in self._names[folder]
 
-    def changed(self, name: str) -> int | None:
+    def change_time(self, name: str) -> int | None:
         """Return the time of the last change in nanoseconds; None if the file does not exist."""
         if not self.exists(name):
             return None
@@ -291,20 +291,20 @@ def _is_process(pid: int) -> bool:
 def states(plan: Plan, life: Life) -> list[State]:
     """Return the state of each job of the plan."""
     files = Listing(plan)
-    found = [_state(plan, job, files, active=life == "running") for job in plan.jobs]
+    current = [_state(plan, job, files, active=life == "running") for job in plan.jobs]
     places = {job.outputs[0]: place for place, job in enumerate(plan.jobs)}
     # A temporary output is done if all outputs made from it are; these may be temporary, too.
-    gone = [place for place, job in enumerate(plan.jobs) if job.into and found[place] in ("missing", "failed")]
-    while settled := [place for place in gone if _is_used(plan.jobs[place], places, found)]:
+    gone = [place for place, job in enumerate(plan.jobs) if job.into and current[place] in ("missing", "failed")]
+    while settled := [place for place in gone if _is_used(plan.jobs[place], places, current)]:
         for place in settled:
-            found[place] = "done"
-        gone = [place for place in gone if found[place] != "done"]
-    return found
+            current[place] = "done"
+        gone = [place for place in gone if current[place] != "done"]
+    return current
 
 
-def _is_used(job: Job, places: Mapping[str, int], found: Sequence[State]) -> bool:
+def _is_used(job: Job, places: Mapping[str, int], current: Sequence[State]) -> bool:
     """Return whether all outputs made from a job's temporary outputs are done."""
-    return all(name in places and found[places[name]] == "done" for name in job.into)
+    return all(name in places and current[places[name]] == "done" for name in job.into)
 
 
 def _state(plan: Plan, job: Job, files: Listing, active: bool) -> State:
@@ -312,7 +312,7 @@ def _state(plan: Plan, job: Job, files: Listing, active: bool) -> State:
 
     def is_new(name: str) -> bool:
         """Return whether a file is from this run, or the run did not plan to make it."""
-        changed = files.changed(name)
+        changed = files.change_time(name)
         return changed is not None and (not job.planned or changed >= plan.run.began)
 
     present = all(map(files.exists, job.outputs))
@@ -332,6 +332,6 @@ def _has_succeeded(job: Job, files: Listing) -> bool:
 
     A benchmark from before a failed run is older than the log of that run.
     """
-    timed = files.changed(job.benchmark) if job.benchmark else None
-    logged = files.changed(job.log) if job.log else None
+    timed = files.change_time(job.benchmark) if job.benchmark else None
+    logged = files.change_time(job.log) if job.log else None
     return timed is not None and logged is not None and timed >= logged

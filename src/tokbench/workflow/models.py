@@ -64,16 +64,16 @@ class Models:
     def corpus(self, wildcards: Any) -> str:
         """Return the corpus whose pretraining and evaluation splits the model reads."""
         key = (wildcards.model, wildcards.variant, OWN if wildcards.size == OWN else int(wildcards.size))
-        return self._read.get(key) or self.experiment.corpus_of(wildcards.variant)
+        return self._corpora_read.get(key) or self.experiment.corpus_of(wildcards.variant)
 
-    def packed_whole(self, wildcards: Any) -> list[str]:
+    def unsliced_corpus(self, wildcards: Any) -> list[str]:
         """Return the corpus that one job packs; empty if it is packed in slices."""
         return [] if self.slices(wildcards) else [self.corpus(wildcards)]
 
     def packed_from(self, wildcards: Any, input: Any) -> list[str]:
         """Return the command-line arguments for packing: slices, or the shards of the pretraining split."""
         if self.slices(wildcards):
-            return [str(each) for each in input.slices]
+            return [str(path) for path in input.slices]
         return [f"{input.corpus[0]}/pretraining/{shard}.parquet" for shard in self.shards(wildcards)]
 
     def shards(self, wildcards: Any) -> list[str]:
@@ -83,7 +83,7 @@ class Models:
     def slices(self, wildcards: Any) -> list[str]:
         """Return the names of the slices in which the text is packed; empty if one job packs it."""
         shards = len(self.shards(wildcards))
-        return [] if shards <= PACKED_AT_ONCE else [f"{each:04}" for each in range(-(-shards // PACKED_AT_ONCE))]
+        return [] if shards <= PACKED_AT_ONCE else [f"{number:04}" for number in range(-(-shards // PACKED_AT_ONCE))]
 
     def order(self, wildcards: Any) -> list[str]:
         """Return the options of the order of documents and of its slices, as flags."""
@@ -140,11 +140,12 @@ class Models:
         options = self._options(wildcards)
         if options.resources.mem_mb is not None:
             return memory_on_attempt(options.resources.mem_mb, attempt)
-        return _asked(lm_training_memory(options, vocabulary_of(wildcards.size)), attempt)
+        return _requested_memory(lm_training_memory(options, vocabulary_of(wildcards.size)), attempt)
 
     def applying_memory(self, wildcards: Any, attempt: int) -> int:
         """Return the MB of host memory that evaluation requests."""
-        return _asked(lm_applying_memory(self._options(wildcards), vocabulary_of(wildcards.size), SEQUENCES), attempt)
+        size = lm_applying_memory(self._options(wildcards), vocabulary_of(wildcards.size), SEQUENCES)
+        return _requested_memory(size, attempt)
 
     def training_time(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Return the minutes that training requests: 1.5 times the estimate, at most two days.
@@ -171,7 +172,7 @@ class Models:
         return {name: canonical(options.recipe()) for name, options in self.experiment.models.items()}
 
     @cached_property
-    def _read(self) -> dict[tuple[str, str, Size], str]:
+    def _corpora_read(self) -> dict[tuple[str, str, Size], str]:
         """Corpus that each language model reads; runs do not contradict each other."""
         return {key: corpus for run in self.experiment.runs for key, corpus in self.experiment.corpora_of(run).items()}
 
@@ -194,7 +195,7 @@ def _operations(options: ModelOptions, packed: Path) -> float | None:
         return None
 
 
-def _asked(size: float, attempt: int) -> int:
+def _requested_memory(size: float, attempt: int) -> int:
     """Return the MB that a job requests for this number of bytes."""
     return memory_on_attempt(OVERHEAD + round(size / 1e6), attempt)
 
@@ -259,8 +260,8 @@ class Suites:
 
 def checkpoint_flags(wildcards: Any, input: Any) -> list[str]:
     """Return every named input as a flag, with the model replaced by its checkpoint."""
-    named = {name: paths for name, paths in input.items() if name != "model"}
-    return ["--model", f"{input.model}/checkpoints/{wildcards.share}", *flags(wildcards, named)]
+    inputs = {name: paths for name, paths in input.items() if name != "model"}
+    return ["--model", f"{input.model}/checkpoints/{wildcards.share}", *flags(wildcards, inputs)]
 
 
 def evaluating_memory(applying: Request) -> Callable[[Any, Any, int], int]:
@@ -270,19 +271,19 @@ def evaluating_memory(applying: Request) -> Callable[[Any, Any, int], int]:
         applying: the request of the model.
     """
 
-    def asked(wildcards: Any, input: Any, attempt: int) -> int:
+    def request(wildcards: Any, input: Any, attempt: int) -> int:
         try:
-            held = documents_memory(sorted(Path(str(input.corpus)).glob("evaluation/*.parquet")))
+            size = documents_memory(sorted(Path(str(input.corpus)).glob("evaluation/*.parquet")))
         except TokbenchError:  # The job itself reports the error.
-            held = 0
-        return applying(wildcards, attempt) + memory_on_attempt(round(held / 1e6), attempt)
+            size = 0
+        return applying(wildcards, attempt) + memory_on_attempt(round(size / 1e6), attempt)
 
-    return asked
+    return request
 
 
 def _digest(suite: SuiteOptions) -> str:
-    named = [sorted((*suite.tasks, *suite.texts)), suite.revisions]
-    return hashlib.sha256(canonical(named).encode()).hexdigest()[:16]
+    content = [sorted((*suite.tasks, *suite.texts)), suite.revisions]
+    return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
 
 
 PAIRS = 1000
@@ -296,7 +297,7 @@ class Translations:
     experiment: Experiment
 
     @cached_property
-    def trained(self) -> dict[TrainedTranslation, TranslationRuns]:
+    def entries(self) -> dict[TrainedTranslation, TranslationRuns]:
         """All configured models, each with the first entry that names it."""
         return all_translations(self.experiment)
 
@@ -318,9 +319,9 @@ class Translations:
         """Return the options."""
         return canonical(self._options(wildcards))
 
-    def scoring(self, wildcards: Any) -> list[str]:
+    def scoring_options(self, wildcards: Any) -> list[str]:
         """Return the options of scoring as flags."""
-        run = next(run for one, run in self.trained.items() if one.path == _path(wildcards))
+        run = next(run for target, run in self.entries.items() if target.path == _path(wildcards))
         return ["--tokenize", run.bleu_words, *([] if run.comet is None else ["--comet", str(run.comet)])]
 
     def gpus(self, wildcards: Any) -> int:
@@ -335,11 +336,11 @@ class Translations:
         """Return the MB of host memory that training requests, with its pairs after they exist; the search needs
         less."""
         options = self._options(wildcards)
-        pairs = PAIRS + round(_held(Path(str(input.corpus))) / 1e6)
+        pairs = PAIRS + round(_pairs_memory(Path(str(input.corpus))) / 1e6)
         if self.gpus(wildcards):
             return memory_on_attempt(OVERHEAD + pairs + round(ON_GPU / 1e6), attempt)
-        own = translation_training_memory(options, *self._vocabularies(wildcards), joint=_joint(wildcards))
-        return memory_on_attempt(OVERHEAD + pairs + round(own / 1e6), attempt)
+        training = translation_training_memory(options, *self._vocabularies(wildcards), joint=_joint(wildcards))
+        return memory_on_attempt(OVERHEAD + pairs + round(training / 1e6), attempt)
 
     def time(self, wildcards: Any, attempt: int) -> int:
         """Return the minutes that training requests.
@@ -367,7 +368,7 @@ def _joint(wildcards: Any) -> bool:
     return bool(wildcards.variant == wildcards.target_variant)
 
 
-def _held(corpus: Path) -> int:
+def _pairs_memory(corpus: Path) -> int:
     """Return the bytes of memory for the training pairs; 0 if they do not exist yet."""
     try:
         return sum(

@@ -117,8 +117,8 @@ def _places(path: str, changed: int, longest: int | None, max_pretoken_bytes: in
     with ParquetFile(literal(path)) as file:
         batches = file.iter_batches(columns=["pretoken"])
         lengths = (np.asarray(pc.binary_length(batch.column(0)), np.int64) for batch in batches)
-        limited = (some if max_pretoken_bytes is None else some[some <= max_pretoken_bytes] for some in lengths)
-        return sum(int(places_of(some, longest).sum()) for some in limited)
+        limited = (batch if max_pretoken_bytes is None else batch[batch <= max_pretoken_bytes] for batch in lengths)
+        return sum(int(places_of(batch, longest).sum()) for batch in limited)
 
 
 def content_of(files: Callable[[Any], Iterable[str]]) -> Callable[[Any], str]:
@@ -137,20 +137,20 @@ def content_of(files: Callable[[Any], Iterable[str]]) -> Callable[[Any], str]:
 
 def digest(paths: Iterable[str]) -> str:
     """Return the SHA-256, in hexadecimal, of the content of files in their order; a missing file counts as such."""
-    found, read = hashlib.sha256(), 0
+    content, size = hashlib.sha256(), 0
     for path in paths:
         try:
             status = os.stat(path)
         except OSError:
-            found.update(b"missing\n")
+            content.update(b"missing\n")
             continue
-        read += status.st_size
-        if os.path.isfile(path) and status.st_size <= LARGEST_FILE and read <= LARGEST_TOTAL:
-            found.update(_file_digest(path, status.st_size, status.st_mtime_ns, status.st_ino).encode())
+        size += status.st_size
+        if os.path.isfile(path) and status.st_size <= LARGEST_FILE and size <= LARGEST_TOTAL:
+            content.update(_file_digest(path, status.st_size, status.st_mtime_ns, status.st_ino).encode())
         else:
-            found.update(f"{status.st_size} {status.st_mtime_ns}".encode())
-        found.update(b"\n")
-    return found.hexdigest()
+            content.update(f"{status.st_size} {status.st_mtime_ns}".encode())
+        content.update(b"\n")
+    return content.hexdigest()
 
 
 @lru_cache(maxsize=4096)

@@ -84,17 +84,17 @@ def on_start(workflow: Any, log: Sequence[str], config: Mapping[str, Any] | None
 def on_end(workflow: Any, config: Mapping[str, Any] | None = None) -> None:
     """Write the page with the times of the run's stages; ``config`` is that of :func:`read_experiment`."""
     from tokbench.workflow.job_states import read_plan
-    from tokbench.workflow.status import overview
+    from tokbench.workflow.status import build_overview
     from tokbench.workflow.status_output import write_page
 
-    _run_optional(lambda: write_page(overview(read_plan(_experiment(workflow, config).folder), life="ended")))
+    _run_optional(lambda: write_page(build_overview(read_plan(_experiment(workflow, config).folder), life="ended")))
 
 
 def _experiment(workflow: Any, config: Mapping[str, Any] | None) -> Experiment:
     if config is not None and config != _config_of_files(workflow):
         return validate(config, "configuration of the module")
-    named = workflow.config_settings.configfiles
-    files = [*(file for file in workflow.configfiles if file not in named), *named]
+    last = workflow.config_settings.configfiles
+    files = [*(file for file in workflow.configfiles if file not in last), *last]
     return read_all(files, workflow.config_settings.config)
 
 

@@ -16,7 +16,7 @@ from tokbench.pretokenization import Pretokenization
 from tokbench.tokenizer.libraries.python import TRUSTED, entry, source_of
 
 
-def shell_prefix(*, apart: bool, trusted: Sequence[str] = ()) -> str:
+def shell_prefix(*, separate: bool, trusted: Sequence[str] = ()) -> str:
     """Return the prefix of every rule's shell command: strict mode, and ``tokbench`` as a shell function.
 
     The function calls the interpreter that runs the workflow, or the program in the rule's environment. Arguments pass
@@ -29,7 +29,7 @@ def shell_prefix(*, apart: bool, trusted: Sequence[str] = ()) -> str:
     Returns:
         Text with doubled braces, since the workflow engine replaces text in single braces.
     """
-    called = "command tokbench" if apart else f"{shlex.quote(sys.executable)} -P -m tokbench"
+    called = "command tokbench" if separate else f"{shlex.quote(sys.executable)} -P -m tokbench"
     function = f"""tokbench() {{ {called} @<(printf '%s\\0' "$@"); }};"""
     export = f"export {TRUSTED}={shlex.quote(os.pathsep.join(trusted))}; " if trusted else ""
     return f"set -euo pipefail; {export}{function} ".replace("{", "{{").replace("}", "}}")
@@ -51,8 +51,8 @@ def flags(wildcards: Any, input: Any) -> list[str]:
 
     The input ``corpus`` is skipped: rules name the shards of the split that they read.
     """
-    named = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items() if name != "corpus"]
-    return [word for name, paths in named for path in paths for word in (f"--{name.replace('_', '-')}", path)]
+    items = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items() if name != "corpus"]
+    return [word for name, paths in items for path in paths for word in (f"--{name.replace('_', '-')}", path)]
 
 
 def canonical_setting(scheme: Pretokenization) -> str:

@@ -46,7 +46,7 @@ class Stage:
         counts: number of jobs by state.
         wall: total wall-clock seconds of its finished jobs.
         cpu: total CPU seconds of the jobs with known CPU times; None if there are none.
-        cpu_whole: whether the CPU times of all timed jobs are known.
+        cpu_complete: whether the CPU times of all timed jobs are known.
         longest: its longest job.
         left: estimated total seconds of the remaining jobs, from the mean of the finished ones. 0 if none remains, None
             if no estimate is possible.
@@ -56,7 +56,7 @@ class Stage:
     counts: Mapping[State, int]
     wall: float
     cpu: float | None
-    cpu_whole: bool
+    cpu_complete: bool
     longest: JobReport | None
     left: float | None
 
@@ -88,10 +88,10 @@ class Overview:
 
     def in_state(self, state: State) -> list[JobReport]:
         """Return the jobs in a state."""
-        return [told for told in self.jobs if told.state == state]
+        return [report for report in self.jobs if report.state == state]
 
 
-def overview(plan: Plan, life: Life | None = None) -> Overview:
+def build_overview(plan: Plan, life: Life | None = None) -> Overview:
     """Build the overview from the current files.
 
     Args:
@@ -99,30 +99,30 @@ def overview(plan: Plan, life: Life | None = None) -> Overview:
         life: whether that run is in progress, if known to the caller (default: determined from the lock).
     """
     life = life or life_of(plan)
-    told = [_report_of(plan, job, state) for job, state in zip(plan.jobs, states(plan, life), strict=True)]
+    reports = [_report_of(plan, job, state) for job, state in zip(plan.jobs, states(plan, life), strict=True)]
     by_stage: dict[str, list[JobReport]] = {name: [] for name in plan.stages}
-    for one in told:
-        by_stage[one.job.stage].append(one)
+    for report in reports:
+        by_stage[report.job.stage].append(report)
     stages = [_stage(name, jobs) for name, jobs in by_stage.items()]
     unknown = [stage.name for stage in stages if stage.left is None]
-    known = sum(stage.left for stage in stages if stage.left is not None)
-    total = replace(_stage("all", told), left=known or (None if unknown else 0.0))
-    return Overview(plan, life, told, stages, total, unknown)
+    seconds = sum(stage.left for stage in stages if stage.left is not None)
+    total = replace(_stage("all", reports), left=seconds or (None if unknown else 0.0))
+    return Overview(plan, life, reports, stages, total, unknown)
 
 
-def as_json(seen: Overview) -> dict[str, Any]:
+def as_json(overview: Overview) -> dict[str, Any]:
     """Return the overview as plain values; docs/status.md explains each key."""
-    run: PlannedRun = seen.plan.run
+    run: PlannedRun = overview.plan.run
     return {
         "format": FORMAT,
-        "folder": str(seen.plan.folder),
-        "run": {"state": seen.life}
+        "folder": str(overview.plan.folder),
+        "run": {"state": overview.life}
         | {key: value for key, value in asdict(run).items() if key != "began"}
-        | {"slurm": list(seen.plan.slurm_runs)},
-        "total": _stage_json(seen.total),
-        "left_unknown": seen.unknown,
-        "stages": [_stage_json(stage) for stage in seen.stages],
-        "jobs": [_job_json(seen.plan, told) for told in seen.jobs],
+        | {"slurm": list(overview.plan.slurm_runs)},
+        "total": _stage_json(overview.total),
+        "left_unknown": overview.unknown,
+        "stages": [_stage_json(stage) for stage in overview.stages],
+        "jobs": [_job_json(overview.plan, report) for report in overview.jobs],
     }
 
 
@@ -133,14 +133,14 @@ def _report_of(plan: Plan, job: Job, state: State) -> JobReport:
 
 
 def _stage(name: str, jobs: list[JobReport]) -> Stage:
-    found = Counter(told.state for told in jobs)
-    counts = {state: found[state] for state in STATES}
-    timed = [told for told in jobs if told.times]
-    wall = sum(told.times.wall for told in timed if told.times)
-    cpu = [told.times.cpu for told in timed if told.times and told.times.cpu is not None]
-    longest = max(timed, key=lambda told: told.times.wall if told.times else 0.0, default=None)
-    rest = len(jobs) - counts["done"]
-    left = 0.0 if not rest else wall / len(timed) * rest if timed else None
+    occurrences = Counter(report.state for report in jobs)
+    counts = {state: occurrences[state] for state in STATES}
+    timed = [report for report in jobs if report.times]
+    wall = sum(report.times.wall for report in timed if report.times)
+    cpu = [report.times.cpu for report in timed if report.times and report.times.cpu is not None]
+    longest = max(timed, key=lambda report: report.times.wall if report.times else 0.0, default=None)
+    remaining = len(jobs) - counts["done"]
+    left = 0.0 if not remaining else wall / len(timed) * remaining if timed else None
     return Stage(name, counts, wall, sum(cpu) if cpu else None, len(cpu) == len(timed), longest, left)
 
 
@@ -157,15 +157,15 @@ def _stage_json(stage: Stage) -> dict[str, Any]:
     }
 
 
-def _job_json(plan: Plan, told: JobReport) -> dict[str, Any]:
-    job, took = told.job, told.times
+def _job_json(plan: Plan, report: JobReport) -> dict[str, Any]:
+    job, took = report.job, report.times
     return {
         "stage": job.stage,
         "wildcards": dict(job.wildcards),
-        "state": told.state,
+        "state": report.state,
         "outputs": [plan.path(output) for output in job.outputs],
         "log": plan.path(job.log) if job.log else None,
-        "message": told.message,
+        "message": report.message,
         "wall_s": took.wall if took else None,
         "cpu_s": took.cpu if took else None,
     }

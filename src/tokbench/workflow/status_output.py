@@ -19,38 +19,38 @@ STYLE = "#stages tbody tr:last-child { font-weight: 600; }"
 """CSS of the row of all stages."""
 MAX_LISTED = 20
 """Maximum jobs listed per state, unless all are requested."""
-LISTED: tuple[State, ...] = ("failed", "running")
+LISTED_STATES: tuple[State, ...] = ("failed", "running")
 """States whose jobs are listed."""
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
-def overview_text(seen: Overview, every: bool = False) -> str:
+def overview_text(overview: Overview, complete: bool = False) -> str:
     """Return the overview as text, with all jobs if ``every`` is true (default: at most 20 per state of interest)."""
-    lines = [*_head(seen), "", *_aligned(stage_rows(seen))]
-    if note := estimate(seen):
+    lines = [*_head(overview), "", *_align(stage_rows(overview))]
+    if note := estimate(overview):
         lines += ["", *textwrap.wrap(note, 110)]
-    for state in STATES if every else LISTED:
-        found = seen.in_state(state)
-        shown = found if every else found[:MAX_LISTED]
-        if found:
-            lines += ["", f"{state.capitalize()}:", *(_job(seen, told) for told in shown)]
-        if len(found) > len(shown):
-            lines.append(f"  and {len(found) - len(shown):,} more; --jobs lists all")
+    for state in STATES if complete else LISTED_STATES:
+        reports = overview.in_state(state)
+        listed = reports if complete else reports[:MAX_LISTED]
+        if reports:
+            lines += ["", f"{state.capitalize()}:", *(_job(overview, report) for report in listed)]
+        if len(reports) > len(listed):
+            lines.append(f"  and {len(reports) - len(listed):,} more; --jobs lists all")
     return "\n".join(lines) + "\n"
 
 
-def summary(seen: Overview) -> str:
+def summary(overview: Overview) -> str:
     """Return the number of jobs in each state as a sentence."""
-    total = seen.total
+    total = overview.total
     others = [f"{total.counts[state]:,} {state}" for state in STATES[1:] if total.counts[state]]
     return ", ".join([f"{total.counts['done']:,} of {total.jobs:,} jobs done", *others])
 
 
-def run_line(seen: Overview) -> str:
+def run_line(overview: Overview) -> str:
     """Return a sentence on the run, and whether it is in progress."""
-    run = seen.plan.run
+    run = overview.plan.run
     last = f"run of process {run.pid} on {run.host}, started {run.started},"
-    match seen.life:
+    match overview.life:
         case "running":
             return f"The {last} is in progress."
         case "ended":
@@ -58,23 +58,23 @@ def run_line(seen: Overview) -> str:
     return f"The last {last} has no lock that is visible here; check on {run.host} whether it has ended."
 
 
-def stage_rows(seen: Overview) -> list[list[str]]:
+def stage_rows(overview: Overview) -> list[list[str]]:
     """Return a header, a row per stage and one for all; states without jobs have no column."""
-    states = [state for state in STATES if state == "done" or seen.total.counts[state]]
+    states = [state for state in STATES if state == "done" or overview.total.counts[state]]
     heads = ["stage", "jobs", *states, "wall", "CPU", "longest", "left"]
-    rows = [heads, *(_row(stage, states) for stage in (*seen.stages, seen.total))]
-    if seen.unknown:
+    rows = [heads, *(_row(stage, states) for stage in (*overview.stages, overview.total))]
+    if overview.unknown:
         rows[-1][-1] = rows[-1][-1].replace("~", ">")
     return rows
 
 
-def estimate(seen: Overview) -> str:
+def estimate(overview: Overview) -> str:
     """Return a note on the estimate of the remaining time; empty if all jobs are done."""
-    if seen.total.counts["done"] == seen.total.jobs:
+    if overview.total.counts["done"] == overview.total.jobs:
         return ""
     text = "'left' estimates the total time of the remaining jobs from the mean time of the stage's finished jobs."
-    if seen.unknown:
-        text += f" There is no finished job yet in {', '.join(seen.unknown)}."
+    if overview.unknown:
+        text += f" There is no finished job yet in {', '.join(overview.unknown)}."
     return text
 
 
@@ -88,12 +88,12 @@ def duration(seconds: float | None) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def _head(seen: Overview) -> Iterator[str]:
-    yield f"{seen.plan.folder}: {summary(seen)}"
-    yield run_line(seen)
+def _head(overview: Overview) -> Iterator[str]:
+    yield f"{overview.plan.folder}: {summary(overview)}"
+    yield run_line(overview)
 
 
-def _aligned(rows: list[list[str]]) -> Iterator[str]:
+def _align(rows: list[list[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, *cells in rows:
         yield "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])])
@@ -107,53 +107,57 @@ def _row(stage: Stage, states: list[State]) -> list[str]:
         f"{stage.jobs:,}",
         *(f"{stage.counts[state]:,}" if stage.counts[state] else "–" for state in states),
         duration(stage.wall if timed else None),
-        ("" if stage.cpu is None or stage.cpu_whole else ">") + duration(stage.cpu),
+        ("" if stage.cpu is None or stage.cpu_complete else ">") + duration(stage.cpu),
         duration(took.wall if took else None),
         f"~{duration(stage.left)}" if stage.left else "–" if stage.left == 0 else "?",
     ]
 
 
-def _job(seen: Overview, told: JobReport) -> str:
-    line = f"  {told.job.name}"
-    if told.times:
-        line += f": {duration(told.times.wall)}"
-    if told.state == "failed" and told.job.log:
-        line += f": {seen.plan.path(told.job.log)}: {told.message or 'its log says nothing'}"
+def _job(overview: Overview, report: JobReport) -> str:
+    line = f"  {report.job.name}"
+    if report.times:
+        line += f": {duration(report.times.wall)}"
+    if report.state == "failed" and report.job.log:
+        line += f": {overview.plan.path(report.job.log)}: {report.message or 'its log says nothing'}"
     return line
 
 
-def write_page(seen: Overview) -> None:
+def write_page(overview: Overview) -> None:
     """Write the page into the experiment's folder, atomically."""
-    write_html(page(seen), seen.plan.folder / NAME)
+    write_html(page(overview), overview.plan.folder / NAME)
 
 
-def page(seen: Overview) -> str:
+def page(overview: Overview) -> str:
     """Return the page as self-contained HTML."""
-    run = seen.plan.run
-    name = escape(seen.plan.run.folder)
-    jobs = [[told.job.name, *_times(told)] for told in _longest(seen)]
+    run = overview.plan.run
+    name = escape(overview.plan.run.folder)
+    jobs = [[report.job.name, *_times(report)] for report in _longest_jobs(overview)]
     failed = [
-        [told.job.name, seen.plan.path(told.job.log) if told.job.log else "–", told.message or "its log says nothing"]
-        for told in seen.in_state("failed")
+        [
+            report.job.name,
+            overview.plan.path(report.job.log) if report.job.log else "–",
+            report.message or "its log says nothing",
+        ]
+        for report in overview.in_state("failed")
     ]
     parts = [
         f"<h1>The run of {name}</h1>",
-        f"<p>{escape(summary(seen))}. Started {escape(run.started)} by <code>{escape(run.command)}</code>.</p>",
+        f"<p>{escape(summary(overview))}. Started {escape(run.started)} by <code>{escape(run.command)}</code>.</p>",
         "<p>The time of a job is that of its last success, in this run or an earlier one. Wall is wall-clock time, CPU "
         "is processor time; both are sums over jobs. The CPU time of jobs shorter than half a second is unknown (–); "
         "sums without them are lower bounds (&gt;). The report contains no times, as these differ between runs.</p>",
-        f'<div id="stages">{html_table("stages", stage_rows(seen))}</div>',
-        f"<p>{escape(estimate(seen))}</p>" if estimate(seen) else "",
+        f'<div id="stages">{html_table("stages", stage_rows(overview))}</div>',
+        f"<p>{escape(estimate(overview))}</p>" if estimate(overview) else "",
         f"<h2>The longest jobs</h2>{html_table('the longest jobs', [['job', 'wall', 'CPU'], *jobs])}" if jobs else "",
         f"<h2>Failed</h2>{html_table('failed jobs', [['job', 'log', 'last message'], *failed])}" if failed else "",
     ]
-    return html_page(f"The run of {seen.plan.run.folder}", parts, STYLE)
+    return html_page(f"The run of {overview.plan.run.folder}", parts, STYLE)
 
 
-def _longest(seen: Overview) -> list[JobReport]:
-    timed = [told for told in seen.jobs if told.times]
-    return sorted(timed, key=lambda told: -told.times.wall if told.times else 0.0)[:SHOWN_LONGEST]
+def _longest_jobs(overview: Overview) -> list[JobReport]:
+    timed = [report for report in overview.jobs if report.times]
+    return sorted(timed, key=lambda report: -report.times.wall if report.times else 0.0)[:SHOWN_LONGEST]
 
 
-def _times(told: JobReport) -> list[str]:
-    return [duration(told.times.wall), duration(told.times.cpu)] if told.times else ["–", "–"]
+def _times(report: JobReport) -> list[str]:
+    return [duration(report.times.wall), duration(report.times.cpu)] if report.times else ["–", "–"]

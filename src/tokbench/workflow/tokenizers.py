@@ -59,10 +59,10 @@ class Variants:
     def segmentation(self, wildcards: Any) -> list[str]:
         """Return the variant's segmentation as a flag; empty for the construction's default, also if written out."""
         variant = self._variant(wildcards)
-        chosen = variant.segmentation
-        if chosen is None or chosen.model_dump(mode="json") == default_segmentation(variant):
+        segmentation = variant.segmentation
+        if segmentation is None or segmentation.model_dump(mode="json") == default_segmentation(variant):
             return []
-        return ["--segmentation", canonical(chosen)]
+        return ["--segmentation", canonical(segmentation)]
 
     def min_count(self, wildcards: Any) -> list[str]:
         """Return the minimum count of pre-tokens as a flag; empty if it is 1."""
@@ -71,8 +71,8 @@ class Variants:
 
     def byte_lm(self, wildcards: Any) -> list[str]:
         """Return the byte language model whose scores the construction reads."""
-        chosen = self._variant(wildcards).byte_lm
-        return [] if chosen is None else [chosen]
+        model = self._variant(wildcards).byte_lm
+        return [] if model is None else [model]
 
     def shards(self, wildcards: Any) -> list[str]:
         """Return the names of the shards of the corpus."""
@@ -84,8 +84,8 @@ class Variants:
 
     def development(self, wildcards: Any) -> list[str]:
         """Return the corpus by which the construction compares languages."""
-        chosen = self._variant(wildcards).development
-        return [] if chosen is None else [chosen]
+        corpus = self._variant(wildcards).development
+        return [] if corpus is None else [corpus]
 
     def initial(self, wildcards: Any) -> list[str]:
         """Return the name in paths of the construction's initial vocabulary."""
@@ -149,7 +149,7 @@ def initial_memory(wildcards: Any, input: Any, attempt: int) -> int:
     return memory_for_counts([wildcards.initial], input.get("counts"), attempt)
 
 
-BESIDE = tuple(f"vocab.json{ending}" for ending in ("", *COMPRESSED))
+VOCABULARY_FILES = tuple(f"vocab.json{ending}" for ending in ("", *COMPRESSED))
 """Files that are read in addition to a file of merges."""
 
 
@@ -175,7 +175,7 @@ class Imports:
         if place.is_dir():
             names = ("merges.txt*", "vocab.json*") if variant.form == "merges" else tuple(f"{name}*" for name in FILES)
             return sorted({str(file) for name in names for file in place.glob(name) if file.is_file()})
-        near = [place.parent / name for name in BESIDE] if variant.form == "merges" else []
+        near = [place.parent / name for name in VOCABULARY_FILES] if variant.form == "merges" else []
         if variant.form == "tiktoken" and (settings := sidecar_of(place)) is not None:
             near.append(settings)
         if variant.form == "transformers":
@@ -190,7 +190,7 @@ class Imports:
     def fetch_recipe(self, wildcards: Any) -> str:
         """Return name and revision of the hub tokenizer with this digest."""
         hub = (variant for variant in self.experiment.external.values() if variant.revision is not None)
-        return canonical(_named(next(variant for variant in hub if _digest(variant) == wildcards.digest)))
+        return canonical(_source_of(next(variant for variant in hub if _digest(variant) == wildcards.digest)))
 
     def path(self, wildcards: Any, input: Any) -> str:
         """Return the path of the tokenizer: the user's file or folder, or the download."""
@@ -200,11 +200,11 @@ class Imports:
     def options(self, wildcards: Any) -> list[str]:
         """Return its format, and settings that its file lacks, as flags."""
         variant = self._variant(wildcards)
-        given = {"from": variant.form, "pattern": variant.pattern, "segmentation": variant.segmentation}
-        given |= {"added": None if variant.form == "python" else variant.added, "end-of-text": variant.end_of_text}
-        special = sorted((variant.special_tokens or {}).items(), key=lambda one: one[1])
+        settings = {"from": variant.form, "pattern": variant.pattern, "segmentation": variant.segmentation}
+        settings |= {"added": None if variant.form == "python" else variant.added, "end-of-text": variant.end_of_text}
+        special = sorted((variant.special_tokens or {}).items(), key=lambda item: item[1])
         return [
-            *(f"--{key}={value}" for key, value in given.items() if value is not None),
+            *(f"--{key}={value}" for key, value in settings.items() if value is not None),
             *(f"--special={name}={number}" for name, number in special),
         ]
 
@@ -217,12 +217,12 @@ class Imports:
         return self.experiment.external[wildcards.variant]
 
 
-def _named(variant: ExternalTokenizer) -> dict[str, str | None]:
+def _source_of(variant: ExternalTokenizer) -> dict[str, str | None]:
     return {"path": variant.path, "revision": variant.revision}
 
 
 def _digest(variant: ExternalTokenizer) -> str:
-    return hashlib.sha256(canonical(_named(variant)).encode()).hexdigest()[:16]
+    return hashlib.sha256(canonical(_source_of(variant)).encode()).hexdigest()[:16]
 
 
 RECORDS = ("manifest.json", ".tokbench.json", ".snakemake_timestamp")
@@ -239,8 +239,8 @@ class Measurements:
 
     def metrics(self, *of: Sight) -> str:
         """Return the options of the metrics with one of these inputs."""
-        chosen = {method.name for method in families_of(*of)}
-        return canonical(self.experiment.metrics.model_dump(mode="json", include=chosen))
+        families = {method.name for method in families_of(*of)}
+        return canonical(self.experiment.metrics.model_dump(mode="json", include=families))
 
     def document_metrics(self, wildcards: Any) -> str:
         """Return the options of the metrics of documents."""
@@ -275,8 +275,8 @@ class Measurements:
 
     def reference(self, wildcards: Any) -> list[str]:
         """Return the corpus whose words are looked up in the built vocabularies, if one is configured."""
-        named = self.experiment.metrics.vocabulary.words_of
-        return [] if named is None or self._on_documents(wildcards) else [named]
+        corpus = self.experiment.metrics.vocabulary.words_of
+        return [] if corpus is None or self._on_documents(wildcards) else [corpus]
 
     def corpora(self, wildcards: Any) -> list[str]:
         """Return the corpus on whose documents a tokenizer is measured; empty if it is measured on counts."""
@@ -284,8 +284,8 @@ class Measurements:
 
     def corpus(self, wildcards: Any) -> str:
         """Return the corpus on which a tokenizer is measured: its own, or another that the wildcards name."""
-        named: str | None = getattr(wildcards, "on", None)
-        return self.experiment.corpus_of(wildcards.variant) if named is None else named
+        corpus: str | None = getattr(wildcards, "on", None)
+        return self.experiment.corpus_of(wildcards.variant) if corpus is None else corpus
 
     def text(self, wildcards: Any, input: Any) -> list[str]:
         """Return the text on which a tokenizer is measured as flags: counts, or shards of documents."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_json
 
-READ = ("text_bytes", "tokens", "flops")
+AMOUNTS = ("text_bytes", "tokens", "flops")
 MODELS = {
     "language": "models/{model}/{variant}/{size}",
     "byte": "byte_lm/{text}/{model}/model",
@@ -91,7 +91,7 @@ def _of_kind(results: Path, kind: str, peak: float | None) -> Iterator[Training]
         mfu = cost.get("mfu")
         if peak is not None and (rate := cost.get("tokens_per_second")) and cost.get("flops_per_token"):
             mfu = rate * cost["flops_per_token"] / (peak * 1e12 * settings.get("devices", 1))
-        values: dict[str, Any] = {**cost, "mfu": mfu, **{name: read.get(name) for name in READ}, **where}
+        values: dict[str, Any] = {**cost, "mfu": mfu, **{name: read.get(name) for name in AMOUNTS}, **where}
         values |= {name: settings.get(name) for name in ("device", "devices")}
         if kind == "translation":
             values["text"] = "/".join(where[name] for name in ("text", "source", "target"))

@@ -124,10 +124,10 @@ def _merging(vocabulary: Any, method: str) -> "MergeSegmenter":
     from tokbench.kernels.merge import MergeSegmenter
     from tokbench.kernels.pairs import pairs_of
     from tokbench.kernels.trie import Trie
-    from tokbench.segmentation.merge import byte_ids, joined_bytes, replayed
+    from tokbench.segmentation.merge import byte_ids, joined_bytes, replay_merges
 
     if method == "whole_or_merge":
-        return MergeSegmenter(*replayed(vocabulary, method))
+        return MergeSegmenter(*replay_merges(vocabulary, method))
     data, offsets = vocabulary.flat()
     pairs = pairs_of(Trie(data, offsets), Trie(data, offsets, backwards=True), data, offsets)
     return MergeSegmenter(pairs, byte_ids(vocabulary), joined_bytes(vocabulary), True)

@@ -287,7 +287,7 @@ def gap_notes(
 ) -> list[str]:
     """Return notes on the gap to the lower bound at every size, for the complete text and for each language."""
     from tokbench.optimum import MAX_PRETOKEN_BYTES
-    from tokbench.optimum.bound import bounded_or_why
+    from tokbench.optimum.bound import bound_or_reason
     from tokbench.optimum.gap import LowerBound, gap_of
 
     untagged = tag_of_untagged({document.language for document in documents})
@@ -311,7 +311,7 @@ def gap_notes(
                 if scheme and scheme not in counted:
                     counted[scheme] = _gap_comparison_counts(documents, scheme)
                 if scheme and key not in bounds:
-                    result = bounded_or_why(counted[scheme][language], size, gap=NEAR, steps=STEPS)
+                    result = bound_or_reason(counted[scheme][language], size, gap=NEAR, steps=STEPS)
                     bounds[key] = None if result["bound"] is None else LowerBound.from_result(result)
                 tokens = sum(tokenizer.count(document.text) for document in text)
                 gap = gap_of(tokens, size, tokenizer, bounds.get(key))
