@@ -11,7 +11,7 @@ code = StageCode(experiment)
 records = JobRecords(workflow, rules, experiment.folder)
 shell.prefix(
     shell_prefix(
-        apart=has_environments(workflow),
+        separate=has_environments(workflow),
         trusted=trusted_functions(experiment),
     )
 )

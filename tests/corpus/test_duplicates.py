@@ -31,7 +31,7 @@ def test_duplicates_are_those_of_both_sides(rows: list[tuple[int, int]], spread:
     digests = np.array([(text // 4 * spread, text % 4) for text, _ in rows], np.uint64).reshape(-1, 2)
     splits = np.array([split for _, split in rows], np.int8)
     sizes = np.array([text for text, _ in rows], np.int64)
-    found = Duplicates(digests, splits, fractions, sizes).found.tolist()
+    found = Duplicates(digests, splits, fractions, sizes).numbers.tolist()
     others = {text for text, split in rows if split in (1, 3)}
     assert found == [number for number, (text, split) in enumerate(rows) if split == 2 and text in others]
 

@@ -21,7 +21,7 @@ from tests.support.corpora import corpus
 from tokbench.config.load import validate
 from tokbench.corpus.fetch import fetch_pairs
 from tokbench.corpus.parallel import Cleaning, LinePairs, ParallelCorpus
-from tokbench.corpus.parallel_prepare import cleaned, digest, prepare_parallel, repeated
+from tokbench.corpus.parallel_prepare import clean, digest, find_duplicates, prepare_parallel
 from tokbench.corpus.parallel_read import read_pairs, read_sentences
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import ParallelSource
@@ -90,12 +90,12 @@ def test_each_cleaning_rule_counts_removed_pairs(tmp_path: Path) -> None:
     counts = Counter[str]()
     digests = frozenset({digest(held)})
     options = Cleaning(max_characters=8, max_ratio=2.0)
-    again = repeated(pairs, options, digests, tmp_path, 1000)
-    kept = list(cleaned(pairs, options, digests, again, counts))
+    again = find_duplicates(pairs, options, digests, tmp_path, 1000)
+    kept = list(clean(pairs, options, digests, again, counts))
     assert [number for number, _ in kept] == [0, 7, 8]
     rules = ("not_utf8", "empty", "too_long", "ratio", "held_out", "duplicate")
     assert counts == {"read": 9} | dict.fromkeys(rules, 1)
-    assert len(list(cleaned(pairs, Cleaning(), frozenset(), None, Counter()))) == 7
+    assert len(list(clean(pairs, Cleaning(), frozenset(), None, Counter()))) == 7
 
 
 @settings(max_examples=25)
@@ -103,7 +103,7 @@ def test_each_cleaning_rule_counts_removed_pairs(tmp_path: Path) -> None:
 def test_pairs_that_come_again_are_found_in_any_memory(numbers: list[int], most: int) -> None:
     pairs = [(b"pair", b"%d" % number) for number in numbers]
     with TemporaryDirectory() as name:
-        again = repeated(pairs, Cleaning(max_ratio=None), {digest((b"pair", b"7"))}, Path(name), most)
+        again = find_duplicates(pairs, Cleaning(max_ratio=None), {digest((b"pair", b"7"))}, Path(name), most)
         assert not [*Path(name).iterdir()]
     first = [number not in numbers[:place] for place, number in enumerate(numbers)]
     assert again.tolist() == [not (new or number == 7) for new, number in zip(first, numbers, strict=True)]

@@ -170,7 +170,7 @@ def test_parts_give_the_same_bytes_as_one_job(data: st.DataObject, tmp_path_fact
     with pytest.MonkeyPatch.context() as patch:
         for module in ("partitions", "shards"):
             patch.setattr(f"tokbench.corpus.{module}.GROUP_BYTES", data.draw(st.sampled_from([150, 8_000_000])))
-        patch.setattr("tokbench.corpus.partitions.ALONE", data.draw(st.sampled_from([200, 1 << 22])))
+        patch.setattr("tokbench.corpus.partitions.BYTES_OF_OWN_GROUP", data.draw(st.sampled_from([200, 1 << 22])))
         patch.setattr("tokbench.corpus.partitions.OPEN_BYTES", data.draw(st.sampled_from([30_000_000, 1])))
         patch.setattr("tokbench.corpus.parts.ROWS", data.draw(st.sampled_from([3, 1 << 16])))
         long = data.draw(st.sampled_from([250, 1 << 26]))

@@ -70,7 +70,7 @@ def folder(tmp_path: Path) -> Path:
 
 def received(folder: Path, script: str, *, apart: bool = False, path: str = os.defpath) -> list[str]:
     """The arguments that reach the command which ``script`` calls after the prefix."""
-    (folder / "script").write_text(shell_prefix(apart=apart).format() + script)
+    (folder / "script").write_text(shell_prefix(separate=apart).format() + script)
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(folder)}
     subprocess.run(["bash", "script"], cwd=folder, env=environment, check=True)
     return (folder / "out.json").read_text().split("\0")

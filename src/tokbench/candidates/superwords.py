@@ -153,11 +153,11 @@ def train_words(counts: PretokenCounts, size: int, options: SuperwordOptions, me
     return merges
 
 
-def warn_short(method: str, number: int, size: int) -> None:
+def warn_short(method: str, count: int, size: int) -> None:
     """Warn that pre-tokens have too few pairs for the first part of a construction, so the second fills the rest."""
-    if number < size:
+    if count < size:
         log.warning(
-            f"{method}: merges inside pre-tokens give only {number:,} of {size:,} tokens, and superwords fill the rest; "
+            f"{method}: merges inside pre-tokens give only {count:,} of {size:,} tokens, and superwords fill the rest; "
             "use more text or a smaller size"
         )
 

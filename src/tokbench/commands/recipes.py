@@ -214,9 +214,9 @@ def span_of(source: "Source", span: "ReadSpan") -> "ReadSpan":
         TokbenchError: the part is not everything, but the files cannot be divided.
     """
     from tokbench.corpus.parts import is_divisible
-    from tokbench.corpus.reading import WHOLE
+    from tokbench.corpus.reading import WHOLE_FILE
     from tokbench.corpus.sources import type_of
 
-    if span != WHOLE and not is_divisible(source):
+    if span != WHOLE_FILE and not is_divisible(source):
         raise TokbenchError(f"--begin, --end: files of type '{type_of(source)}' are not divided; leave them out")
     return span

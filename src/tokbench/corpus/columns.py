@@ -58,8 +58,8 @@ class FieldColumns:
         """
         texts = zip(*(_cells(columns[field], reading.longest) for field in self._texts), strict=True)
         tags = map(_tag, raw(columns[self._language])) if self._language else repeat("")
-        own = map(str, islice(numbers, len(columns[self._texts[0]])))
-        return map(Row, map(f"{self._path}: {place} ".__add__, own), tags, texts)
+        row_numbers = map(str, islice(numbers, len(columns[self._texts[0]])))
+        return map(Row, map(f"{self._path}: {place} ".__add__, row_numbers), tags, texts)
 
 
 def _cells(column: Any, longest: int | None) -> Iterable[bytes | memoryview | None]:

@@ -107,10 +107,10 @@ def document_of(rests: frozenset[int]) -> Callable[[int, str, bytes], Document]:
     """Return a function that builds a :class:`Document` from a row, or a :class:`ContinuationPiece` for the given
     numbers."""
 
-    def made(number: int, language: str, text: bytes) -> Document:
+    def make_document(number: int, language: str, text: bytes) -> Document:
         return (ContinuationPiece if number in rests else Document)(number, language, text)
 
-    return made if rests else Document
+    return make_document if rests else Document
 
 
 def is_shard(path: Path | str) -> bool:
@@ -149,19 +149,19 @@ def checksums(documents: Iterable[Document]) -> SplitContents:
 
     The hash covers number, language, length and bytes of each document.
     """
-    found, number, size = hashlib.sha256(), 0, 0
+    content, number, size = hashlib.sha256(), 0, 0
     for document, language, text in documents:
-        found.update(f"{document}\t{language}\t{len(text)}\n".encode())
-        found.update(text)
+        content.update(f"{document}\t{language}\t{len(text)}\n".encode())
+        content.update(text)
         number += 1
         size += len(text)
-    return SplitContents(number, size, found.hexdigest())
+    return SplitContents(number, size, content.hexdigest())
 
 
 def splits_of(corpus: Path) -> dict[str, SplitContents]:
     """Return size and checksum of each split in a corpus's folder, by ``CORPUS/SPLIT``."""
     splits = sorted(path for path in corpus.iterdir() if path.is_dir() and any(path.glob("*.parquet")))
-    return {f"{corpus.name}/{one.name}": checksums(read_documents(sorted(one.glob("*.parquet")))) for one in splits}
+    return {f"{corpus.name}/{path.name}": checksums(read_documents(sorted(path.glob("*.parquet")))) for path in splits}
 
 
 def counts_of(path: Path) -> dict[str, SplitContents]:
@@ -171,21 +171,21 @@ def counts_of(path: Path) -> dict[str, SplitContents]:
         TokbenchError: the file is missing or damaged, or has no checksum.
     """
     with parquet(path, "counts of pre-tokens with a checksum", "delete it and run the workflow again") as file:
-        found = file.metadata.metadata[CHECKSUM.encode()].decode()
-    return {"/".join((*path.parts[-3:-1], path.stem)): SplitContents(None, None, found)}
+        checksum = file.metadata.metadata[CHECKSUM.encode()].decode()
+    return {"/".join((*path.parts[-3:-1], path.stem)): SplitContents(None, None, checksum)}
 
 
 def contents_in(results: Path) -> dict[str, SplitContents]:
     """Return size and checksum of all splits in an experiment's folder; for corpora of counts, of their
     counts."""
-    found: dict[str, SplitContents] = {}
+    contents: dict[str, SplitContents] = {}
     corpora = sorted(path for path in (results / "corpus").glob("*") if path.is_dir())
     for corpus in corpora:
-        found |= splits_of(corpus)
+        contents |= splits_of(corpus)
     for path in sorted((results / "pretokens").glob("*/*/*.parquet")):
         if path.parts[-3] not in {corpus.name for corpus in corpora}:
-            found |= counts_of(path)
-    return found
+            contents |= counts_of(path)
+    return contents
 
 
 def write_findings(folder: Path, findings: Findings) -> None:
@@ -206,7 +206,7 @@ def read_findings(folder: Path) -> Findings:
 
 def lines_of(findings: Findings) -> list[str]:
     """Return the sentences of a manifest, one a line."""
-    return [line for found in findings.values() for line in ([found] if isinstance(found, str) else found)]
+    return [line for finding in findings.values() for line in ([finding] if isinstance(finding, str) else finding)]
 
 
 def merge_untagged(languages: NDArray[np.int32], numbers: Mapping[str, int]) -> int:
@@ -219,26 +219,26 @@ def merge_untagged(languages: NDArray[np.int32], numbers: Mapping[str, int]) -> 
     Returns:
         Number of untagged documents; 0 if no document has a language.
     """
-    own = numbers.get("")
-    if own is None:
+    untagged_number = numbers.get("")
+    if untagged_number is None:
         return 0
-    untagged = languages == own
+    untagged = languages == untagged_number
     number = int(untagged.sum())
     if number == int((languages >= 0).sum()):
         return 0
-    languages[untagged] = numbers.get(UNDETERMINED, own)
+    languages[untagged] = numbers.get(UNDETERMINED, untagged_number)
     return number
 
 
-def found_untagged(number: int) -> dict[str, str]:
+def untagged_findings(number: int) -> dict[str, str]:
     """Return the manifest entry for documents that get a tag because others have one; empty if there are none."""
     return {"untagged_documents": note_of_untagged(number)} if number else {}
 
 
 def note_of_untagged(number: int) -> str:
     """Return a line with the number of documents that get a tag because others have one."""
-    some = "1 document has" if number == 1 else f"{number:,} documents have"
-    return f"{some} no language and others have one; the tag '{UNDETERMINED}' (undetermined) is used"
+    subject = "1 document has" if number == 1 else f"{number:,} documents have"
+    return f"{subject} no language and others have one; the tag '{UNDETERMINED}' (undetermined) is used"
 
 
 def untagged_in(metadata: dict[bytes, bytes] | None) -> str:

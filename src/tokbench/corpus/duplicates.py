@@ -19,7 +19,7 @@ from tokbench.errors import TokbenchError, listed_files
 
 DIGEST = 16
 """Bytes of a document's digest (BLAKE2b)."""
-EVALUATION, OTHERS = "evaluation", ("tokenizer", "pretraining")
+EVALUATION, OTHER_SPLITS = "evaluation", ("tokenizer", "pretraining")
 BUCKETS = 16
 """Number of passes. Each compares the digests with the same first bits, which saves memory."""
 
@@ -45,7 +45,7 @@ def compared_splits(fractions: Mapping[str, float]) -> list[str]:
     Args:
         fractions: share of each split, without splits that are the same as another.
     """
-    return [split for split in OTHERS if fractions.get(split)] if fractions.get(EVALUATION) else []
+    return [split for split in OTHER_SPLITS if fractions.get(split)] if fractions.get(EVALUATION) else []
 
 
 class Duplicates:
@@ -58,7 +58,7 @@ class Duplicates:
         sizes: bytes of each document, [n].
 
     Attributes:
-        found: numbers of these documents, int64, ascending.
+        numbers: numbers of these documents, int64, ascending.
     """
 
     def __init__(
@@ -68,19 +68,22 @@ class Duplicates:
         fractions: Mapping[str, float],
         sizes: NDArray[np.integer],
     ) -> None:
-        self._others = compared_splits(fractions)
+        self._compared = compared_splits(fractions)
         places = list(fractions)
-        self.found = np.empty(0, np.int64)
+        self.numbers = np.empty(0, np.int64)
         self._documents = self._bytes = 0
-        if not self._others:
+        if not self._compared:
             return
         tested = places.index(EVALUATION)
-        own = splits == tested
-        others = np.isin(splits, [places.index(split) for split in self._others])
-        found = [_shared(digests[some], own[some], others[some], some) for some in _buckets(digests, own | others)]
-        self.found = np.sort(np.concatenate(found))
-        self._documents = int(own.sum())
-        self._bytes = int(sizes[self.found].sum())
+        evaluated = splits == tested
+        compared = np.isin(splits, [places.index(split) for split in self._compared])
+        duplicates = [
+            _shared_documents(digests[bucket], evaluated[bucket], compared[bucket], bucket)
+            for bucket in _buckets(digests, evaluated | compared)
+        ]
+        self.numbers = np.sort(np.concatenate(duplicates))
+        self._documents = int(evaluated.sum())
+        self._bytes = int(sizes[self.numbers].sum())
 
     def drop(self, splits: NDArray[np.int8]) -> None:
         """Remove these documents from the evaluation split.
@@ -88,39 +91,42 @@ class Duplicates:
         Raises:
             TokbenchError: no other document is left in it.
         """
-        if self._documents and len(self.found) == self._documents:
+        if self._documents and len(self.numbers) == self._documents:
             raise TokbenchError(
-                f"split '{EVALUATION}': all {self._documents:,} documents are also in {self._where()}; set "
+                f"split '{EVALUATION}': all {self._documents:,} documents are also in {self._split_names()}; set "
                 "'duplicates: keep', or add other documents"
             )
-        splits[self.found] = UNUSED
+        splits[self.numbers] = UNUSED
 
     def lines(self, dropped: bool) -> dict[str, str]:
         """Return the manifest entry; empty if there are no duplicates."""
-        if not len(self.found):
+        if not len(self.numbers):
             return {}
-        number = f"{len(self.found):,} of {self._documents:,} documents of {EVALUATION} ({self._bytes:,} bytes)"
+        number = f"{len(self.numbers):,} of {self._documents:,} documents of {EVALUATION} ({self._bytes:,} bytes)"
         done = "left out of it" if dropped else "kept (duplicates: keep)"
-        verb = "is" if len(self.found) == 1 else "are"
-        return {"duplicates": f"{number} {verb} also in {self._where()}, byte for byte; {done}"}
+        verb = "is" if len(self.numbers) == 1 else "are"
+        return {"duplicates": f"{number} {verb} also in {self._split_names()}, byte for byte; {done}"}
 
-    def _where(self) -> str:
-        return " or ".join(self._others)
+    def _split_names(self) -> str:
+        return " or ".join(self._compared)
 
 
 def _buckets(digests: NDArray[np.uint64], looked_at: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
     """Yield the numbers of documents whose digests begin with the same bits."""
     for start in range(BUCKETS):
-        found = [np.empty(0, np.int64)]
+        members = [np.empty(0, np.int64)]
         for first in range(0, len(digests), CHUNK):
-            some = slice(first, first + CHUNK)
-            high = digests[some, 0] // np.uint64((1 << 64) // BUCKETS)
-            found.append(np.flatnonzero(looked_at[some] & (high == start)) + first)
-        yield np.concatenate(found)
+            chunk = slice(first, first + CHUNK)
+            high = digests[chunk, 0] // np.uint64((1 << 64) // BUCKETS)
+            members.append(np.flatnonzero(looked_at[chunk] & (high == start)) + first)
+        yield np.concatenate(members)
 
 
-def _shared(
-    digests: NDArray[np.uint64], own: NDArray[np.bool_], others: NDArray[np.bool_], numbers: NDArray[np.int64]
+def _shared_documents(
+    digests: NDArray[np.uint64],
+    evaluated: NDArray[np.bool_],
+    compared: NDArray[np.bool_],
+    numbers: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return the numbers of own documents whose digest also occurs among the others."""
     if not len(numbers):
@@ -130,8 +136,8 @@ def _shared(
     group = np.cumsum(np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))) - 1
     del ordered
     shared = np.zeros(group[-1] + 1, np.bool_)
-    shared[group[others[order]]] = True
-    return numbers[order[shared[group] & own[order]]]
+    shared[group[compared[order]]] = True
+    return numbers[order[shared[group] & evaluated[order]]]
 
 
 def equal_files(source: Source) -> list[str]:

@@ -16,7 +16,7 @@ LEFT_OUT = frozenset({"site-packages", "test", "tests", "idle_test", "idlelib", 
 """Folders of the standard library that are excluded: their docstrings are not documentation, or not CPython's."""
 SHORTEST = 200
 """Minimum bytes of documentation; a module with less is skipped."""
-_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_NODES_WITH_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 """AST fields that contain statements, in source order."""
 _KINDS: tuple[type[ast.AST], ...] = (ast.Module, *ast.stmt.__subclasses__(), ast.ExceptHandler, ast.match_case)
@@ -57,6 +57,6 @@ def _docstrings(source: bytes) -> Iterator[str]:
     level: list[ast.AST] = [tree]
     while level:
         for node in level:
-            if isinstance(node, _DOCUMENTED) and (docstring := ast.get_docstring(node)):
+            if isinstance(node, _NODES_WITH_DOCSTRINGS) and (docstring := ast.get_docstring(node)):
                 yield docstring
         level = [inner for node in level for block in _BLOCKS_OF[type(node)] for inner in getattr(node, block)]

@@ -22,7 +22,7 @@ from tokbench.io.parquet import steps_of
 
 SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
 ROWS = 1000
-MISSING = object()
+NO_VALUE = object()
 
 
 def fetch(source: HubSource, output: Path, notes: Notes) -> int:
@@ -78,7 +78,7 @@ def _document(number: int, row: dict[str, Any], source: HubSource, notes: Notes)
     """Return language and text of a row, None if it is left out. Rows are numbered from 1; a dot in a column name leads
     into a structure."""
     text = _value(row, source.text_field)
-    if text is MISSING:
+    if text is NO_VALUE:
         raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {listed(row)})")
     language = _value(row, source.language_field) if source.language_field else None
     if not isinstance(text, str | bytes):
@@ -86,14 +86,14 @@ def _document(number: int, row: dict[str, Any], source: HubSource, notes: Notes)
         rule.reject(f"{source.dataset}: row {number}", f"no text under '{source.text_field}'", rule.other_field)
         return None
     encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    return str((None if language is MISSING else language) or source.language), encoded
+    return str((None if language is NO_VALUE else language) or source.language), encoded
 
 
 def _value(row: dict[str, Any], field: str) -> Any:
     value: Any = row
     for step in steps_of(field, row):
         if not isinstance(value, dict) or step not in value:
-            return MISSING
+            return NO_VALUE
         value = value[step]
     return value
 
@@ -124,7 +124,7 @@ def _batch(documents: list[tuple[bytes, str]]) -> pa.RecordBatch:
     )
 
 
-def fetch_pairs(wanted: FetchedPairs, output: Path) -> int:
+def fetch_pairs(pairs_to_fetch: FetchedPairs, output: Path) -> int:
     """Stream a data set at its pinned revision into one Parquet file with a binary column for each language.
 
     The sides are written unchanged; :func:`~tokbench.corpus.parallel_prepare.prepare_parallel` cleans them.
@@ -135,15 +135,15 @@ def fetch_pairs(wanted: FetchedPairs, output: Path) -> int:
     Raises:
         TokbenchError: the hub, the data set or a column is not available.
     """
-    schema = pa.schema([(language, pa.large_binary()) for language in wanted.languages])
+    schema = pa.schema([(language, pa.large_binary()) for language in pairs_to_fetch.languages])
     written = 0
     with (
-        rows_of(wanted.source) as rows,
+        rows_of(pairs_to_fetch.source) as rows,
         atomic_file(output) as partial,
         pq.ParquetWriter(partial, schema, compression="zstd", write_page_checksum=True) as writer,
     ):
         writer.add_key_value_metadata(job_metadata())
-        pairs = _pairs(rows, wanted)
+        pairs = _pairs(rows, pairs_to_fetch)
         while batch := list(islice(pairs, ROWS)):
             columns = zip(*batch, strict=True)
             writer.write_batch(pa.record_batch([pa.array(side, pa.large_binary()) for side in columns], schema))
@@ -151,9 +151,9 @@ def fetch_pairs(wanted: FetchedPairs, output: Path) -> int:
     return written
 
 
-def _pairs(rows: Any, wanted: FetchedPairs) -> Iterator[Pair]:
-    source = wanted.source
-    fields = [source.fields.get(language, language) for language in wanted.languages]
+def _pairs(rows: Any, pairs_to_fetch: FetchedPairs) -> Iterator[Pair]:
+    source = pairs_to_fetch.source
+    fields = [source.fields.get(language, language) for language in pairs_to_fetch.languages]
     for number, row in enumerate(rows, 1):
         place = f"{source.dataset}: row {number}"
         first, second = (side_of(row, field, place, "choose another revision") for field in fields)

@@ -19,27 +19,27 @@ class Folder:
         endings: number of other files by ending.
         other_data: number of files with the right ending that are not part of the data, such as caches.
         hidden: number of files and folders whose names begin with a dot, such as ``.ipynb_checkpoints``.
-        others: number of links to folders, broken links, pipes and other entries that are not files.
+        other_entries: number of links to folders, broken links, pipes and other entries that are not files.
     """
 
     files: list[Path] = field(default_factory=list)
     endings: Counter[str] = field(default_factory=Counter)
     other_data: int = 0
     hidden: int = 0
-    others: int = 0
+    other_entries: int = 0
 
     def left_out(self) -> str:
         """Return a description of the entries that are left out; empty if there are none."""
-        found = []
+        parts = []
         if number := self.endings.total():
-            found.append(f"{number:,} with another ending ({listed(sorted(self.endings))})")
+            parts.append(f"{number:,} with another ending ({listed(sorted(self.endings))})")
         if self.other_data:
-            found.append(f"{self.other_data:,} not part of the data set")
+            parts.append(f"{self.other_data:,} not part of the data set")
         if self.hidden:
-            found.append(f"{self.hidden:,} hidden")
-        if self.others:
-            found.append(f"{self.others:,} that {'is no file' if self.others == 1 else 'are no files'}")
-        return ", ".join(found)
+            parts.append(f"{self.hidden:,} hidden")
+        if self.other_entries:
+            parts.append(f"{self.other_entries:,} that {'is no file' if self.other_entries == 1 else 'are no files'}")
+        return ", ".join(parts)
 
 
 def read_folder(folder: Path, endings: tuple[str, ...], belongs: Callable[[Path], bool] | None = None) -> Folder:
@@ -57,39 +57,39 @@ def read_folder(folder: Path, endings: tuple[str, ...], belongs: Callable[[Path]
     def reject(error: OSError) -> None:
         raise TokbenchError(f"{error.filename}: cannot be read ({error.strerror}); change its permissions, or move it")
 
-    found = Folder()
+    content = Folder()
     for place, folders, names in os.walk(folder, onerror=reject):
         for name in (*folders, *names):
             path = Path(place, name)
             if name.startswith("."):
-                found.hidden += 1
+                content.hidden += 1
             elif name in folders and not path.is_symlink():
                 continue
             elif not path.is_file():
-                found.others += 1
+                content.other_entries += 1
             elif has_ending(name, endings):
                 if belongs is None or belongs(path):
-                    found.files.append(path)
+                    content.files.append(path)
                 else:
-                    found.other_data += 1
+                    content.other_data += 1
             else:
-                found.endings[path.suffix or "none"] += 1
+                content.endings[path.suffix or "none"] += 1
         folders[:] = [name for name in folders if not name.startswith(".")]
-    found.files.sort()
-    return found
+    content.files.sort()
+    return content
 
 
-def line_of(folder: str, kind: str, endings: tuple[str, ...], found: Folder) -> str | None:
+def line_of(folder: str, kind: str, endings: tuple[str, ...], content: Folder) -> str | None:
     """Return one line about the entries of a folder that are left out; None if there are none.
 
     Args:
         folder: the folder, as the user named it.
         kind: type of the source.
         endings: the endings of its files.
-        found: contents of the folder.
+        content: contents of the folder.
     """
-    if not (left_out := found.left_out()):
+    if not (left_out := content.left_out()):
         return None
-    number = found.endings.total() + found.other_data + found.hidden + found.others
+    number = content.endings.total() + content.other_data + content.hidden + content.other_entries
     entries = "1 entry" if number == 1 else f"{number:,} entries"
     return f"{folder}: {entries} left out: {left_out}; files of type '{kind}' end in {', '.join(endings)}"

@@ -17,7 +17,7 @@ LENGTH = 50
 """Bytes of a run, about nine English words."""
 LARGEST = 20_000_000
 """Bytes of evaluation text to examine, approximately. In a larger split every k-th document is examined."""
-READ = 2_000_000_000
+READ_LIMIT = 2_000_000_000
 """Maximum bytes to read from another split, rounded up to a shard. Documents are assigned to shards in turn, so the
 first shards are a sample of all."""
 
@@ -51,7 +51,7 @@ def find_leakage(
     others: Mapping[tuple[str, str], Sequence[Path]],
     length: int = LENGTH,
     largest: int = LARGEST,
-    read: int = READ,
+    read: int = READ_LIMIT,
 ) -> Leakage:
     """Count documents and bytes of an evaluation split that also occur in other splits.
 
@@ -75,26 +75,28 @@ def find_leakage(
     for document in read_documents(evaluation):
         total += len(document.text)
         of_documents += not isinstance(document, ContinuationPiece)
-    every = max(1, -(-total // largest))
-    taken, digests = _taken(read_documents(evaluation), every)
-    data = np.frombuffer(b"".join(taken), np.uint8)
-    offsets = np.append(0, np.cumsum([len(text) for text in taken], dtype=np.int64))
+    # A sample of the evaluation split, as one text with a table of its runs.
+    step = max(1, -(-total // largest))
+    texts, digests = _sample(read_documents(evaluation), step)
+    data = np.frombuffer(b"".join(texts), np.uint8)
+    offsets = np.append(0, np.cumsum([len(text) for text in texts], dtype=np.int64))
     table = RunTable(data, offsets, length)
     firsts = np.flatnonzero(np.array([digest is not None for digest in digests], bool))
-    found: list[SharedText] = []
+    # Each other split marks the runs that it contains.
+    shared: list[SharedText] = []
     for (name, split), shards in others.items():
-        seen, size = _mark(table, shards, {digest for digest in digests if digest is not None}, read)
+        digests_found, size = _mark(table, shards, {digest for digest in digests if digest is not None}, read)
         pieces = table.shared_bytes()
-        together = np.add.reduceat(pieces, firsts) if len(firsts) else pieces
-        equal = sum(digest in seen for digest in digests if digest is not None)
-        found.append(
+        by_document = np.add.reduceat(pieces, firsts) if len(firsts) else pieces
+        equal = sum(digest in digests_found for digest in digests if digest is not None)
+        shared.append(
             {
                 "corpus": name,
                 "split": split,
                 "read": size,
                 "equal_documents": equal,
-                "documents": int((together > 0).sum()),
-                "bytes": int(together.sum()),
+                "documents": int((by_document > 0).sum()),
+                "bytes": int(by_document.sum()),
             }
         )
     return {
@@ -104,33 +106,33 @@ def find_leakage(
         "bytes": len(data),
         "of_documents": of_documents,
         "of_bytes": total,
-        "others": found,
+        "others": shared,
     }
 
 
-def _mark(table: RunTable, shards: Sequence[Path], wanted: set[bytes], read: int) -> tuple[set[bytes], int]:
+def _mark(table: RunTable, shards: Sequence[Path], searched: set[bytes], read: int) -> tuple[set[bytes], int]:
     """Mark the runs of shards until ``read`` bytes are reached.
 
     Returns:
         The wanted digests that occur among the documents, and the number of bytes read.
     """
-    seen, size = set[bytes](), 0
+    found_digests, size = set[bytes](), 0
     for shard in shards:
         if size >= read:
             break
         digester, digest = Digester(), b""
         for document in read_shard(shard):
-            if not isinstance(document, ContinuationPiece) and digest in wanted:
-                seen.add(digest)
+            if not isinstance(document, ContinuationPiece) and digest in searched:
+                found_digests.add(digest)
             digest = digester.digest(document)
             table.mark(np.frombuffer(document.text, np.uint8))
             size += len(document.text)
-        if digest in wanted:
-            seen.add(digest)
-    return seen, size
+        if digest in searched:
+            found_digests.add(digest)
+    return found_digests, size
 
 
-def _taken(documents: Iterable[Document], every: int) -> tuple[list[bytes], list[bytes | None]]:
+def _sample(documents: Iterable[Document], step: int) -> tuple[list[bytes], list[bytes | None]]:
     """Return the texts of every k-th document, and the digest of each document at its first piece (None at others)."""
     texts: list[bytes] = []
     digests: list[bytes | None] = []
@@ -138,7 +140,7 @@ def _taken(documents: Iterable[Document], every: int) -> tuple[list[bytes], list
     for document in documents:
         goes_on = isinstance(document, ContinuationPiece)
         number += not goes_on
-        if number % every:
+        if number % step:
             continue
         first = first if goes_on else len(digests)
         texts.append(document.text)

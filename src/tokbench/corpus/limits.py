@@ -21,13 +21,13 @@ class Limits:
     """State of a source's limits. Documents must be passed in the source's order.
 
     Attributes:
-        ended: whether no further document can be admitted.
+        exhausted: whether no further document can be admitted.
     """
 
     def __init__(self, source: Source) -> None:
-        self.ended = False
+        self.exhausted = False
         self._source = source
-        self._taken = 0
+        self._documents = 0
         self._sizes = Counter[str]()
         self._last: str | None = None
 
@@ -35,16 +35,16 @@ class Limits:
         """Return whether the next document is admitted, from its renamed tag and its size in bytes."""
         source = self._source
         self._last = None
-        if self.ended or (source.languages is not None and language not in source.languages):
+        if self.exhausted or (source.languages is not None and language not in source.languages):
             return False
         if source.max_bytes_per_language is not None and self._sizes[language] >= source.max_bytes_per_language:
-            self.ended = source.languages is not None and all(map(self._is_full, source.languages))
+            self.exhausted = source.languages is not None and all(map(self._is_full, source.languages))
             return False
-        if source.max_documents is not None and self._taken >= source.max_documents:
-            self.ended = True
+        if source.max_documents is not None and self._documents >= source.max_documents:
+            self.exhausted = True
             return False
         self._sizes[language] += size
-        self._taken += 1
+        self._documents += 1
         self._last = language
         return True
 
@@ -76,15 +76,15 @@ def check_text(source: Source, documents: int, size: int, languages: Callable[[]
     if size:
         return
     if documents:
-        which = "the one document" if documents == 1 else f"each of the {documents:,} documents"
-        raise TokbenchError(f"source: {which} is empty; name files with text")
-    found = sorted(set(languages()))
-    if not found:
+        subject = "the one document" if documents == 1 else f"each of the {documents:,} documents"
+        raise TokbenchError(f"source: {subject} is empty; name files with text")
+    tags = sorted(set(languages()))
+    if not tags:
         raise TokbenchError("source: there are no documents; name files with text")
-    named = [language or "documents without a language" for language in found]
+    labels = [language or "documents without a language" for language in tags]
     raise TokbenchError(
         f"source.languages: no document has one of the languages {', '.join(source.languages or [])} "
-        f"(found: {listed(named)}); name one of these, or leave the key out"
+        f"(found: {listed(labels)}); name one of these, or leave the key out"
     )
 
 
@@ -107,12 +107,12 @@ def within_limits(source: Source, texts: Iterable[Text]) -> Texts:
     end: Text = ("", b"")
     limits = Limits(source)
 
-    def admitted(text: Text) -> Text | None:
+    def admit(text: Text) -> Text | None:
         if text[0] is GOES_ON:
             return text if limits.admit_piece(GOES_ON, len(text[1])) else None
         language = source.rename_languages.get(text[0], text[0])
         if limits.admit(language, len(text[1])):
             return language, text[1]
-        return end if limits.ended else None
+        return end if limits.exhausted else None
 
-    return filter(None, itertools.takewhile(lambda text: text is not end, map(admitted, texts)))
+    return filter(None, itertools.takewhile(lambda text: text is not end, map(admit, texts)))

@@ -46,8 +46,8 @@ def cut_of(text: bytes | bytearray, longest: int) -> int:
         begin, window = longest, min(FIRST_WINDOW, WINDOW)
         while begin > longest // 2:
             begin, end, window = max(longest // 2, begin - window), begin, min(4 * window, WINDOW)
-            for found in reversed(list(places.finditer(text, begin, min(longest, end + 2)))):
-                mark = found.end() - 1
+            for match in reversed(list(places.finditer(text, begin, min(longest, end + 2)))):
+                mark = match.end() - 1
                 if _is_boundary(text, mark, longest, after):
                     return mark + after
     return _between_characters(text, longest)
@@ -78,29 +78,29 @@ class Cutter:
 
     Attributes:
         longest: maximum bytes of a piece.
-        held: bytes that are not cut yet.
+        pending: bytes that are not cut yet.
     """
 
     def __init__(self, longest: int) -> None:
         self.longest = longest
-        self.held = bytearray()
+        self.pending = bytearray()
 
     def add(self, part: bytes | memoryview) -> Iterable[bytes]:
         """Add a part of a document; return the pieces that are complete. More of the document always follows them."""
-        self.held += part
-        return self._cut() if len(self.held) > self.longest else ()
+        self.pending += part
+        return self._cut() if len(self.pending) > self.longest else ()
 
     def end(self) -> bytes:
         """Return the document's last piece (all of a short document). The next part begins another document."""
-        piece = bytes(self.held)
-        self.held.clear()
+        piece = bytes(self.pending)
+        self.pending.clear()
         return piece
 
     def _cut(self) -> Iterator[bytes]:
-        while len(self.held) > self.longest:
-            cut = cut_of(self.held, self.longest)
-            piece = bytes(memoryview(self.held)[:cut])
-            del self.held[:cut]
+        while len(self.pending) > self.longest:
+            cut = cut_of(self.pending, self.longest)
+            piece = bytes(memoryview(self.pending)[:cut])
+            del self.pending[:cut]
             yield piece
 
 
@@ -111,26 +111,26 @@ def pieces_of(parts: Iterable[bytes | memoryview], cutter: Cutter) -> Iterator[b
     yield cutter.end()
 
 
-class Joined(io.RawIOBase):
+class JoinedParts(io.RawIOBase):
     """A binary file made of consecutive parts."""
 
     def __init__(self, parts: Iterable[bytes | memoryview]) -> None:
         self._parts = iter(parts)
-        self._left = memoryview(b"")
+        self._part = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, into: "bytearray | memoryview") -> int:  # type: ignore[override]
         """Fill a buffer from the next part."""
-        while not len(self._left):
+        while not len(self._part):
             part = next(self._parts, None)
             if part is None:
                 return 0
-            self._left = memoryview(part)
-        size = min(len(into), len(self._left))
-        into[:size] = self._left[:size]
-        self._left = self._left[size:]
+            self._part = memoryview(part)
+        size = min(len(into), len(self._part))
+        into[:size] = self._part[:size]
+        self._part = self._part[size:]
         return size
 
 
@@ -148,7 +148,7 @@ def split_stream(
         notes: counter of empty lines, which are not documents.
     """
     if documents not in ("line", "paragraph"):
-        return _marked(tag, pieces_of(iter(partial(file.read, PART), b""), cutter))
+        return _mark_pieces(tag, pieces_of(iter(partial(file.read, PART), b""), cutter))
     return _units(file, documents == "line", cutter, tag, notes)
 
 
@@ -157,11 +157,11 @@ def documents_of(
 ) -> Texts:
     """Split a text that comes in parts, like :func:`split_stream`."""
     if documents not in ("line", "paragraph"):
-        return _marked(tag, pieces_of(parts, cutter))
-    return _units(io.BufferedReader(Joined(parts)), documents == "line", cutter, tag, notes)
+        return _mark_pieces(tag, pieces_of(parts, cutter))
+    return _units(io.BufferedReader(JoinedParts(parts)), documents == "line", cutter, tag, notes)
 
 
-def _marked(tag: str, pieces: Iterator[bytes]) -> Texts:
+def _mark_pieces(tag: str, pieces: Iterator[bytes]) -> Texts:
     for number, piece in enumerate(pieces):
         yield GOES_ON if number else tag, piece
 
@@ -171,7 +171,8 @@ def _units(file: io.BufferedIOBase, by_line: bool, cutter: Cutter, tag: str, not
     margin = b""
     for part in line_parts(file, cutter.longest):
         ended = part.endswith(b"\n")
-        if by_line and not begun and not cutter.held:
+        # Blank lines are no documents; their parts are collected, as they may belong to a long line.
+        if by_line and not begun and not cutter.pending:
             part, margin = margin + part, b""
             if not part.strip():
                 if ended:
@@ -179,9 +180,11 @@ def _units(file: io.BufferedIOBase, by_line: bool, cutter: Cutter, tag: str, not
                 else:
                     margin = part
                 continue
-        if by_line and ended and not cutter.held and len(part) <= cutter.longest:
+        # A short line is a document, without the cutter.
+        if by_line and ended and not cutter.pending and len(part) <= cutter.longest:
             yield tag, part
             continue
+        # Otherwise the cutter yields pieces until the line or the paragraph ends.
         for piece in cutter.add(part):
             yield GOES_ON if begun else tag, piece
             begun = True
@@ -194,7 +197,7 @@ def _units(file: io.BufferedIOBase, by_line: bool, cutter: Cutter, tag: str, not
             blank = True
     if margin:
         _count_empty_line(notes)
-    if cutter.held:
+    if cutter.pending:
         yield GOES_ON if begun else tag, cutter.end()
 
 

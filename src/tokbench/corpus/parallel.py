@@ -94,7 +94,7 @@ if TYPE_CHECKING:
 else:
     PAIRS = (LinePairs, TmxPairs, *RECORD_PAIRS.values(), HubPairs)
     PairSource = Annotated[functools.reduce(operator.or_, PAIRS), Field(discriminator="type")]
-Held = PairSource | Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
+HeldOut = PairSource | Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 
 
 class Cleaning(Options):
@@ -115,9 +115,9 @@ class ParallelCorpus(Options):
     """The two languages; models translate in both directions."""
     train: PairSource
     """Source of the training pairs; vocabularies are built from their sides."""
-    dev: Held | None = None
+    dev: HeldOut | None = None
     """Pairs whose loss selects the best checkpoint: files, or the number of pairs to draw from the training pairs."""
-    tests: dict[TestName, Held] = Field(min_length=1)
+    tests: dict[TestName, HeldOut] = Field(min_length=1)
     """Named tests: files, or the number of pairs to draw from the training pairs."""
     clean: Cleaning = Field(default_factory=Cleaning)
     """Rules that filter the training split. A table lists the number of pairs that each removes."""
@@ -126,9 +126,9 @@ class ParallelCorpus(Options):
     def _consistent(self) -> Self:
         if self.languages[0] == self.languages[1] or "pair" in self.languages:
             raise ValueError("languages: two different names, neither of them 'pair'")
-        if taken := {"train", "dev"} & self.tests.keys():
-            raise ValueError(f"tests: '{taken.pop()}' is the name of another split; rename the test")
-        if self.drawn() and not self.clean.drop_duplicates:
+        if reserved := {"train", "dev"} & self.tests.keys():
+            raise ValueError(f"tests: '{reserved.pop()}' is the name of another split; rename the test")
+        if self.drawn_splits() and not self.clean.drop_duplicates:
             raise ValueError(
                 "drop_duplicates: false would leave in training what is drawn for dev or tests; leave it true, or give "
                 "dev and tests as files"
@@ -136,25 +136,25 @@ class ParallelCorpus(Options):
         for split, source in self.sources().items():
             if not isinstance(source, HubPairs) and not source.path:
                 raise ValueError(f"{split}: no path; give one here, or for this split on the command line")
-            given = source.path if isinstance(source, LinePairs) else getattr(source, "fields", {})
-            wrong = given.keys() - set(self.languages)
-            missing = set(self.languages) - given.keys() if isinstance(source, LinePairs) else set()
+            names = source.path if isinstance(source, LinePairs) else getattr(source, "fields", {})
+            wrong = names.keys() - set(self.languages)
+            missing = set(self.languages) - names.keys() if isinstance(source, LinePairs) else set()
             if wrong or missing:
                 raise ValueError(f"{split}: names must be those of languages, {' and '.join(self.languages)}")
         return self
 
-    def held(self) -> dict[str, Held]:
+    def held_out_splits(self) -> dict[str, HeldOut]:
         """Return the splits other than training, in order."""
         return ({} if self.dev is None else {"dev": self.dev}) | dict(self.tests)
 
-    def drawn(self) -> dict[str, int]:
+    def drawn_splits(self) -> dict[str, int]:
         """Return the number of pairs of each split that is drawn from the training pairs."""
-        return {split: held for split, held in self.held().items() if isinstance(held, int)}
+        return {split: source for split, source in self.held_out_splits().items() if isinstance(source, int)}
 
     def sources(self) -> dict[str, AnyPairs]:
         """Return the source of each split that is read from files or the hub, training first."""
-        own = {split: held for split, held in self.held().items() if not isinstance(held, int)}
-        return {"train": self.train, **own}
+        files = {split: source for split, source in self.held_out_splits().items() if not isinstance(source, int)}
+        return {"train": self.train, **files}
 
     def on_hub(self) -> list["FetchedPairs"]:
         """List the data sets to download, in the order of the splits."""
@@ -167,12 +167,12 @@ class ParallelCorpus(Options):
     def read_from(self, fetched: Sequence[Path]) -> Self:
         """Return the corpus with downloaded files in place of hub data sets, one file per entry of :meth:`on_hub`."""
         files = iter(fetched)
-        found = {
-            split: _fetched(next(files)) if isinstance(source, HubPairs) else source
+        sources = {
+            split: _fetched_pairs(next(files)) if isinstance(source, HubPairs) else source
             for split, source in self.sources().items()
         }
-        tests = {name: found.get(name, held) for name, held in self.tests.items()}
-        return self.model_copy(update={"train": found["train"], "dev": found.get("dev", self.dev), "tests": tests})
+        tests = {name: sources.get(name, source) for name, source in self.tests.items()}
+        return self.model_copy(update={"train": sources["train"], "dev": sources.get("dev", self.dev), "tests": tests})
 
     def files(self) -> list[Path]:
         """List all of the user's files that are read.
@@ -192,16 +192,16 @@ class FetchedPairs(Options):
     """The data set."""
 
 
-def _fetched(path: Path) -> RecordPairs:
+def _fetched_pairs(path: Path) -> RecordPairs:
     """Return the options of pairs in a Parquet file that was fetched."""
     return RECORD_PAIRS["parquet"].model_validate({"type": "parquet", "path": [str(path)]})
 
 
 def _files(entries: list[str]) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     for entry in entries:
         files = [Path(entry)] if Path(entry).is_file() else sorted(map(Path, glob.glob(entry, recursive=True)))
         if not any(file.is_file() for file in files):
             raise TokbenchError(f"no file at '{entry}'; name an existing file or pattern")
-        found += [file for file in files if file.is_file()]
-    return found
+        paths += [file for file in files if file.is_file()]
+    return paths

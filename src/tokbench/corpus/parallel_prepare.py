@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.corpus.parallel import Cleaning, ParallelCorpus
-from tokbench.corpus.parallel_read import WRITING, Pair, checked, pair_writer, read_pairs
+from tokbench.corpus.parallel_read import WRITING_BYTES, Pair, check_pairs, pair_writer, read_pairs
 from tokbench.errors import TokbenchError
 from tokbench.runtime.memory_limit import DEFAULT, MEGABYTE
 
@@ -38,10 +38,10 @@ FILES: Final = 256
 """Number of files, one per first byte of a digest."""
 ROW: Final = np.dtype([("high", ">u8"), ("low", ">u8"), ("number", "<i8")])
 """A digest and the number of its pair."""
-COPIES_OF_SEEN: Final = 4
+COPIES_OF_ROW: Final = 4
 """Copies in memory of each row while duplicates are searched: the row, its index and the buffers of the sort."""
 COUNTS = "counts.json"
-LEAST = WRITING + 50_000_000
+LEAST = WRITING_BYTES + 50_000_000
 """Minimum memory in bytes to prepare a parallel corpus, in addition to the process."""
 
 
@@ -66,11 +66,11 @@ def broken_rule(pair: Pair, options: Cleaning) -> str | None:
     return None
 
 
-def cleaned(
+def clean(
     pairs: Iterable[Pair],
     options: Cleaning,
-    held: AbstractSet[bytes],
-    again: NDArray[np.bool_] | None,
+    held_out: AbstractSet[bytes],
+    repeats: NDArray[np.bool_] | None,
     counts: Counter[str],
 ) -> Iterator[tuple[int, Pair]]:
     """Yield the pairs that break no rule, each with its number from 0.
@@ -78,17 +78,17 @@ def cleaned(
     Args:
         pairs: pairs in the order of the files.
         options: options of the rules.
-        held: digests of the pairs of other splits.
-        again: whether each pair is a duplicate of an earlier one, bool [pairs], from :func:`repeated`; None to keep
-            duplicates.
+        held_out: digests of the pairs of other splits.
+        repeats: whether each pair is a duplicate of an earlier one, bool [pairs], from :func:`find_duplicates`; None to
+            keep duplicates.
         counts: counter that receives ``read`` and the number of pairs removed by each rule.
     """
     for number, pair in enumerate(pairs):
         counts["read"] += 1
         rule = broken_rule(pair, options)
-        if rule is None and held and digest(pair) in held:
+        if rule is None and held_out and digest(pair) in held_out:
             rule = "held_out"
-        if rule is None and again is not None and again[number]:
+        if rule is None and repeats is not None and repeats[number]:
             rule = "duplicate"
         if rule is None:
             yield number, pair
@@ -96,30 +96,30 @@ def cleaned(
             counts[rule] += 1
 
 
-def repeated(
-    pairs: Iterable[Pair], options: Cleaning, held: AbstractSet[bytes], folder: Path, most: int
+def find_duplicates(
+    pairs: Iterable[Pair], options: Cleaning, held_out: AbstractSet[bytes], folder: Path, most: int
 ) -> NDArray[np.bool_]:
     """Find the pairs that occur earlier, among those that break no other rule.
 
     Args:
         pairs: pairs in the order of the files.
         options: options of the rules.
-        held: digests of the pairs of other splits.
+        held_out: digests of the pairs of other splits.
         folder: folder for temporary files of up to 24 bytes per pair; they are removed.
         most: bytes of memory, in addition to one byte per pair.
 
     Returns:
         Whether each pair is a duplicate of an earlier one, bool [pairs].
     """
-    found, read = DuplicateFilter(folder, most), 0
+    filter, read = DuplicateFilter(folder, most), 0
     for number, pair in enumerate(pairs):
         read += 1
-        if broken_rule(pair, options) is None and (own := digest(pair)) not in held:
-            found.add(own, number)
-    again = np.zeros(read, np.bool_)
-    for some in found.numbers():
-        again[some] = True
-    return again
+        if broken_rule(pair, options) is None and (pair_digest := digest(pair)) not in held_out:
+            filter.add(pair_digest, number)
+    repeats = np.zeros(read, np.bool_)
+    for duplicates in filter.numbers():
+        repeats[duplicates] = True
+    return repeats
 
 
 class DuplicateFilter:
@@ -132,43 +132,43 @@ class DuplicateFilter:
 
     def __init__(self, folder: Path, most: int) -> None:
         self._most = most
-        self._held = bytearray()
+        self._rows = bytearray()
         self._folder = folder
-        self._spilled: TemporaryDirectory[str] | None = None
+        self._temporary: TemporaryDirectory[str] | None = None
 
     def add(self, digest: bytes, number: int) -> None:
         """Add the digest and number of the next pair; numbers must increase."""
-        self._held += digest
-        self._held += number.to_bytes(ROW.itemsize - DIGEST, "little")
-        if len(self._held) * COPIES_OF_SEEN > self._most:
+        self._rows += digest
+        self._rows += number.to_bytes(ROW.itemsize - DIGEST, "little")
+        if len(self._rows) * COPIES_OF_ROW > self._most:
             self._spill()
 
     def numbers(self) -> Iterator[NDArray[np.int64]]:
         """Yield the numbers of all duplicates, in arbitrary order. Call it once, after the last pair is added."""
-        if self._spilled is None:
-            yield _again(np.frombuffer(self._held, ROW))
+        if self._temporary is None:
+            yield _duplicate_numbers(np.frombuffer(self._rows, ROW))
             return
         self._spill()
-        with self._spilled as name:
+        with self._temporary as name:
             for path in Path(name).iterdir():
-                yield _again(np.fromfile(path, ROW))
+                yield _duplicate_numbers(np.fromfile(path, ROW))
 
     def _spill(self) -> None:
-        if self._spilled is None:
-            self._spilled = TemporaryDirectory(dir=self._folder, prefix=".pairs-")
-        rows = np.frombuffer(self._held, ROW)
+        if self._temporary is None:
+            self._temporary = TemporaryDirectory(dir=self._folder, prefix=".pairs-")
+        rows = np.frombuffer(self._rows, ROW)
         first = (rows["high"] >> np.uint64(56)).astype(np.uint8)
         order = np.argsort(first, kind="stable")
         ends = np.bincount(first, minlength=FILES).cumsum()
-        for byte, some in enumerate(np.split(rows[order], ends[:-1])):
-            if len(some):
-                with Path(self._spilled.name, f"{byte:02x}").open("ab") as file:
-                    file.write(some.tobytes())
+        for byte, group in enumerate(np.split(rows[order], ends[:-1])):
+            if len(group):
+                with Path(self._temporary.name, f"{byte:02x}").open("ab") as file:
+                    file.write(group.tobytes())
         del rows
-        self._held = bytearray()
+        self._rows = bytearray()
 
 
-def _again(rows: NDArray[np.void]) -> NDArray[np.int64]:
+def _duplicate_numbers(rows: NDArray[np.void]) -> NDArray[np.int64]:
     """Return the numbers of the rows whose digest occurs earlier."""
     order = np.lexsort((rows["low"], rows["high"]))
     high, low = rows["high"][order], rows["low"][order]
@@ -200,38 +200,41 @@ def prepare_parallel(
         TokbenchError: a file cannot be read, the sides differ in length, a split has no pairs, or more pairs are to
             be drawn than there are.
     """
-    training = _Training(corpus, (room - WRITING) // 2)
+    # Splits with their own files are written first; none of their pairs may be in training.
+    training = _Training(corpus, (room - WRITING_BYTES) // 2)
     counts: dict[str, dict[str, int]] = {}
     for split, source in corpus.sources().items():
         if split != "train":
             number = -1
             with pair_writer(folder / f"{split}.parquet", corpus.languages) as write:
                 read = read_pairs(source, corpus.languages)
-                for number, pair in enumerate(checked(read, split)):
+                for number, pair in enumerate(check_pairs(read, split)):
                     write(number, pair)
-                    training.hold(pair)
+                    training.exclude(pair)
             counts[split] = {"read": number + 1, "kept": number + 1}
-    training.look(folder)
-    places = training.drawn(seed)
+    # Splits drawn from the training files.
+    training.search(folder)
+    places = training.draw_splits(seed)
     left_out = Counter[str]()
-    kept = Counter[str]()
-    for split in corpus.drawn():
+    written = Counter[str]()
+    for split in corpus.drawn_splits():
         with pair_writer(folder / f"{split}.parquet", corpus.languages) as write:
             for place, (number, pair) in enumerate(training.pairs(Counter())):
                 if places.get(place) == split:
                     write(number, pair)
-                    kept[split] += 1
-        counts[split] = {"read": kept[split], "kept": kept[split]}
+                    written[split] += 1
+        counts[split] = {"read": written[split], "kept": written[split]}
+    # The remaining pairs are the training split.
     with pair_writer(folder / "train.parquet", corpus.languages) as write:
         for place, (number, pair) in enumerate(training.pairs(left_out)):
             if place not in places:
                 write(number, pair)
-                kept["train"] += 1
-    if not kept["train"]:
+                written["train"] += 1
+    if not written["train"]:
         raise TokbenchError(f"train: no pair is left of {left_out['read']:,}; name other files or loosen 'clean'")
     rules = {rule: left_out[rule] for rule in RULES if left_out[rule]}
-    drawn = {"drawn": len(places)} if places else {}
-    counts["train"] = {"read": left_out["read"], **rules, **drawn, "kept": kept["train"]}
+    drawn_count = {"drawn": len(places)} if places else {}
+    counts["train"] = {"read": left_out["read"], **rules, **drawn_count, "kept": written["train"]}
     (folder / COUNTS).write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return counts
 
@@ -239,38 +242,40 @@ def prepare_parallel(
 class _Training:
     """The training files of a corpus, and the digests and duplicates that cleaning needs."""
 
-    def __init__(self, corpus: ParallelCorpus, looking: int) -> None:
+    def __init__(self, corpus: ParallelCorpus, search_memory: int) -> None:
         self._corpus = corpus
-        self._looking = looking
-        self._held: set[bytes] = set()
-        self._again: NDArray[np.bool_] | None = None
+        self._search_memory = search_memory
+        self._held_out: set[bytes] = set()
+        self._repeats: NDArray[np.bool_] | None = None
 
-    def hold(self, pair: Pair) -> None:
+    def exclude(self, pair: Pair) -> None:
         """Exclude a pair of another split from training."""
-        self._held.add(digest(pair))
+        self._held_out.add(digest(pair))
 
-    def look(self, folder: Path) -> None:
+    def search(self, folder: Path) -> None:
         """Search for duplicates if they are to be removed."""
         if self._corpus.clean.drop_duplicates:
-            self._again = repeated(self._read(), self._corpus.clean, self._held, folder, self._looking)
+            self._repeats = find_duplicates(
+                self._read_pairs(), self._corpus.clean, self._held_out, folder, self._search_memory
+            )
 
     def pairs(self, counts: Counter[str]) -> Iterator[tuple[int, Pair]]:
         """Yield the pairs that break no rule; ``counts`` receives the numbers of the others."""
-        return cleaned(self._read(), self._corpus.clean, self._held, self._again, counts)
+        return clean(self._read_pairs(), self._corpus.clean, self._held_out, self._repeats, counts)
 
-    def drawn(self, seed: int) -> dict[int, str]:
+    def draw_splits(self, seed: int) -> dict[int, str]:
         """Return the split of each drawn pair, by its index among the pairs that break no rule."""
-        wanted = self._corpus.drawn()
-        if not wanted:
+        numbers = self._corpus.drawn_splits()
+        if not numbers:
             return {}
-        there = sum(1 for _ in self.pairs(Counter()))
-        if sum(wanted.values()) >= there:
+        available = sum(1 for _ in self.pairs(Counter()))
+        if sum(numbers.values()) >= available:
             raise TokbenchError(
-                f"{', '.join(wanted)}: {sum(wanted.values()):,} pairs are to be drawn from {there:,}; draw fewer"
+                f"{', '.join(numbers)}: {sum(numbers.values()):,} pairs are to be drawn from {available:,}; draw fewer"
             )
-        order = np.random.default_rng(seed).permutation(there)
-        splits = [split for split, number in wanted.items() for _ in range(number)]
+        order = np.random.default_rng(seed).permutation(available)
+        splits = [split for split, number in numbers.items() for _ in range(number)]
         return {int(place): split for place, split in zip(order, splits, strict=False)}
 
-    def _read(self) -> Iterator[Pair]:
+    def _read_pairs(self) -> Iterator[Pair]:
         return read_pairs(self._corpus.train, self._corpus.languages)

@@ -29,9 +29,9 @@ PAIRS_ROWS = 20_000
 """Maximum pairs in a row group."""
 GROUP_BYTES = 32_000_000
 """Bytes of text at which a row group ends, more than 20,000 ordinary sentences have."""
-WRITING = 100_000_000
+WRITING_BYTES = 100_000_000
 """Bytes of memory for writing: text in Python, in Arrow and compressed."""
-WHAT = "a split of a parallel corpus"
+CONTENT = "a split of a parallel corpus"
 PAIRS_REMEDY = "prepare the parallel corpus again"
 
 
@@ -52,14 +52,14 @@ def read_pairs(source: AnyPairs, languages: tuple[str, str]) -> Iterator[Pair]:
                 f"{source.dataset}: pairs of a hub are read from the file that 'tokbench fetch_pairs' made; name it"
             )
         case LinePairs():
-            found = _lines(source, languages)
+            pairs = _lines(source, languages)
         case TmxPairs():
-            found = chain.from_iterable(_tmx(file, languages) for file in source.files())
+            pairs = chain.from_iterable(_tmx(file, languages) for file in source.files())
         case RecordPairs():
             name = type_of(source)
             fields = RowFields(tuple(source.fields.get(language, language) for language in languages))
-            found = chain.from_iterable(_records(file, name, fields) for file in source.files())
-    return ((first.strip(), second.strip()) for first, second in found)
+            pairs = chain.from_iterable(_records(file, name, fields) for file in source.files())
+    return ((first.strip(), second.strip()) for first, second in pairs)
 
 
 def _lines(source: LinePairs, languages: tuple[str, str]) -> Iterator[Pair]:
@@ -85,7 +85,7 @@ def _tmx(path: Path, languages: tuple[str, str]) -> Iterator[Pair]:
                     continue
                 around.pop()
                 if _name(element) == "tu":
-                    sides = {_side(one, languages): one for one in element if _name(one) == "tuv"}
+                    sides = {_side(variant, languages): variant for variant in element if _name(variant) == "tuv"}
                     yield _segment(sides.get(languages[0])), _segment(sides.get(languages[1]))
                     if around:  # Finished units are removed from the tree to free memory.
                         around[-1].remove(element)
@@ -102,8 +102,8 @@ def _side(variant: Element, languages: tuple[str, str]) -> str:
     tag = variant.get("{http://www.w3.org/XML/1998/namespace}lang") or variant.get("lang") or ""
     plain = tag.lower().replace("_", "-")
     for language in languages:
-        own = language.lower().replace("_", "-")
-        if plain == own or plain.startswith(own + "-"):
+        prefix = language.lower().replace("_", "-")
+        if plain == prefix or plain.startswith(prefix + "-"):
             return language
     return ""
 
@@ -111,7 +111,7 @@ def _side(variant: Element, languages: tuple[str, str]) -> str:
 def _segment(variant: Element | None) -> bytes:
     if variant is None:
         return b""
-    segments = [one for one in variant if _name(one) == "seg"]
+    segments = [element for element in variant if _name(element) == "seg"]
     return _text(segments[0]).encode() if segments else b""
 
 
@@ -167,12 +167,13 @@ def pair_writer(path: Path, languages: tuple[str, str]) -> Iterator[Any]:
 
     schema = pa.schema([("pair", pa.int64()), *((language, pa.large_string()) for language in languages)])
     rows: list[tuple[int, str, str]] = []
-    held = 0
+    size = 0
+    # Rows are collected up to the size of a row group.
     with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
 
         def flush() -> None:
-            nonlocal held
-            held = 0
+            nonlocal size
+            size = 0
             if rows:
                 numbers, *sides = zip(*rows, strict=True)
                 columns = [
@@ -183,10 +184,10 @@ def pair_writer(path: Path, languages: tuple[str, str]) -> Iterator[Any]:
                 rows.clear()
 
         def write(number: int, pair: Pair) -> None:
-            nonlocal held
+            nonlocal size
             rows.append((number, pair[0].decode(), pair[1].decode()))
-            held += len(pair[0]) + len(pair[1])
-            if len(rows) == PAIRS_ROWS or held >= GROUP_BYTES:
+            size += len(pair[0]) + len(pair[1])
+            if len(rows) == PAIRS_ROWS or size >= GROUP_BYTES:
                 flush()
 
         yield write
@@ -199,26 +200,26 @@ def read_sentences(path: Path | str, source: str, target: str) -> Sentences:
     Raises:
         TokbenchError: it is missing or damaged, or lacks one of the languages.
     """
-    with parquet(path, WHAT, PAIRS_REMEDY) as file:
+    with parquet(path, CONTENT, PAIRS_REMEDY) as file:
         require(file.schema_arrow, pair="whole numbers", **{source: "text", target: "text"})
         table = read_rows(file, ["pair", source, target])
-        sides = [[_there(cell) for cell in strings(table.column(name))] for name in (source, target)]
+        sides = [[_require_text(cell) for cell in strings(table.column(name))] for name in (source, target)]
         return Sentences(table.column("pair").to_pylist(), *sides)
 
 
 def languages_in(path: Path | str) -> list[str]:
     """Return the languages of a split in the order of its columns."""
-    with parquet(path, WHAT, PAIRS_REMEDY) as file:
+    with parquet(path, CONTENT, PAIRS_REMEDY) as file:
         return [name for name in file.schema_arrow.names if name != "pair"]
 
 
-def _there(cell: str | None) -> str:
+def _require_text(cell: str | None) -> str:
     if cell is None:
         raise ValueError("a pair has no text on one side")
     return cell
 
 
-def checked(pairs: Iterable[Pair], split: str) -> Iterator[Pair]:
+def check_pairs(pairs: Iterable[Pair], split: str) -> Iterator[Pair]:
     """Yield the pairs of a split that is not cleaned, and validate them.
 
     Raises:

@@ -35,7 +35,7 @@ SCHEMA = pa.schema(
     [("place", pa.int32()), ("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())]
 )
 ROW = np.dtype([("place", "<i4"), ("document", "<i8"), ("size", "<i8"), ("language", "<i4")])
-ALONE = 1 << 22
+BYTES_OF_OWN_GROUP = 1 << 22
 """Bytes of a text above which it is written in its own row group."""
 PER_DOCUMENT = 100
 """Bytes of memory per document of a shard, for very short documents that wait for a full row group."""
@@ -68,7 +68,7 @@ def partition_part(
     _check_longest(assignment.longest, allowed)
     left = allowed.room - COPIES * assignment.longest - 2 * OPEN_BYTES
     if holds_rows(source):
-        left -= COPIES_OF_ROW * assignment.longest_whole
+        left -= COPIES_OF_ROW * assignment.longest_in_pieces
     rows = chain.from_iterable(zip(*(column.tolist() for column in batch), strict=True) for batch in assignment.read())
     with (
         atomic_file(path) as partial,
@@ -86,10 +86,10 @@ def partition_part(
         queue = _Queue(writer, groups, max(GROUP_BYTES, left // 2))
         rests = array("q")
 
-        def put(row: tuple[int, int, int], document: Document) -> int:
+        def write_document(row: tuple[int, int, int], document: Document) -> int:
             number, size, place = row
             if len(document.text) != size:
-                raise _changed()
+                raise _changed_source()
             if place != UNUSED:
                 if isinstance(document, ContinuationPiece):
                     rests.append(number)
@@ -97,8 +97,9 @@ def partition_part(
                 queue.add(place, number, language, document.text)
             return 1
 
-        if sum(map(put, rows, documents)) < len(assignment) or next(documents, None) is not None:
-            raise _changed()
+        # The source must have exactly the documents whose sizes were read before.
+        if sum(map(write_document, rows, documents)) < len(assignment) or next(documents, None) is not None:
+            raise _changed_source()
         queue.spill()
         if noted := noted_rests(rests):
             writer.add_key_value_metadata(noted)
@@ -113,7 +114,7 @@ def _check_longest(size: int, allowed: MemoryLimit) -> None:
     allowed.require(f"a document of {size:,} bytes", COPIES * size, "cut it into shorter ones (longest_document)")
 
 
-def _changed() -> TokbenchError:
+def _changed_source() -> TokbenchError:
     return TokbenchError("the source changed while it was read; prepare the corpus again")
 
 
@@ -159,49 +160,49 @@ def _write_batch(
     written = np.zeros((2, len(batch)), np.int64)
     with open_shards(paths, plain) as add:
 
-        def put(place: int, document: Document) -> None:
+        def write_document(place: int, document: Document) -> None:
             shard = place - batch.start
             written[:, shard] += 1, len(document.text)
             add(document, shard)
 
         for queue in queues:
-            for _ in starmap(put, _read(queue, group, batch)):
+            for _ in starmap(write_document, _read(queue, group, batch)):
                 pass
-    wanted = np.stack([totals.documents, totals.bytes])[:, batch.start : batch.stop]
-    if len(wrong := np.flatnonzero((written != wanted).any(axis=0))):
+    expected = np.stack([totals.documents, totals.bytes])[:, batch.start : batch.stop]
+    if len(wrong := np.flatnonzero((written != expected).any(axis=0))):
         shard = wrong[0]
         raise TokbenchError(
             f"{queues[0].parent}: the queues contain {written[0, shard]:,} documents of {written[1, shard]:,} bytes "
-            f"for {paths[shard].parent.name}/{paths[shard].name}, which gets {wanted[0, shard]:,} of "
-            f"{wanted[1, shard]:,}; delete them and run the workflow again"
+            f"for {paths[shard].parent.name}/{paths[shard].name}, which gets {expected[0, shard]:,} of "
+            f"{expected[1, shard]:,}; delete them and run the workflow again"
         )
 
 
 class _Queue:
     """Documents in memory that are not written to the partition file yet."""
 
-    def __init__(self, writer: pq.ParquetWriter, groups: Sequence[range], held: int) -> None:
+    def __init__(self, writer: pq.ParquetWriter, groups: Sequence[range], limit: int) -> None:
         self._writer = writer
         self._groups = groups
-        self._held = held
-        self._waiting = 0
+        self._limit = limit
+        self._size = 0
         self._tags = Tags()
         self._places: dict[int, tuple[bytearray, bytearray]] = {}
 
     def add(self, place: int, number: int, language: str, text: bytes) -> None:
         """Add a document."""
         row = _row(place, number, len(text), self._tags.number(language))
-        if len(text) >= ALONE:
+        if len(text) >= BYTES_OF_OWN_GROUP:
             self._flush(place)
             self._write(row, text)
             return
         rows, texts = self._places.setdefault(place, (bytearray(), bytearray()))
         rows += row
         texts += text
-        self._waiting += len(row) + len(text)
+        self._size += len(row) + len(text)
         if len(rows) + len(texts) >= GROUP_BYTES:
             self._flush(place)
-        elif self._waiting > self._held:
+        elif self._size > self._limit:
             self.spill()
 
     def spill(self) -> None:
@@ -218,13 +219,13 @@ class _Queue:
                         rows, texts = bytearray(), bytearray()
             if rows:
                 self._write(rows, texts)
-        self._waiting = 0
+        self._size = 0
 
     def _flush(self, place: int) -> None:
         """Write the documents of one shard."""
         rows, texts = self._places.pop(place, (b"", b""))
         if rows:
-            self._waiting -= len(rows) + len(texts)
+            self._size -= len(rows) + len(texts)
             self._write(rows, texts)
 
     def _write(self, packed: bytes | bytearray, text: bytes | bytearray) -> None:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.corpus.duplicates import DIGEST, Digester
 from tokbench.corpus.formats import format_of
-from tokbench.corpus.reading import WHOLE, ReadSpan
+from tokbench.corpus.reading import WHOLE_FILE, ReadSpan
 from tokbench.corpus.source_files import tagged_files
 from tokbench.corpus.sources import CountsSource, FileSource, HubSource, Source
 from tokbench.corpus.splits import LONGEST, longest_in
@@ -69,16 +69,16 @@ def parts_of(source: Source, parts: int) -> list[SourcePart]:
     if isinstance(source, HubSource):
         return [SourcePart([], ReadSpan(Fraction(part, parts), Fraction(part + 1, parts))) for part in range(parts)]
     if not isinstance(source, FileSource):
-        return [SourcePart([], WHOLE)]
+        return [SourcePart([], WHOLE_FILE)]
     files = tagged_files(source)
     sizes = [file.stat().st_size for _, file in files]
     slices = _slices(sizes, parts) if is_divisible(source) else [1] * len(files)
     units = [(file, part, number) for file, number in enumerate(slices) for part in range(number)]
-    found = []
+    ranges = []
     for first, last in pairwise(_cuts([sizes[file] / number for file, _, number in units], parts)):
         (begins, begin, of), (ends, end, into) = units[first], units[last - 1]
-        found.append(SourcePart(files[begins : ends + 1], ReadSpan(Fraction(begin, of), Fraction(end + 1, into))))
-    return found
+        ranges.append(SourcePart(files[begins : ends + 1], ReadSpan(Fraction(begin, of), Fraction(end + 1, into))))
+    return ranges
 
 
 def _slices(sizes: Sequence[int], parts: int) -> list[int]:
@@ -133,7 +133,7 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
 
     sizes, tags, digests = array("q"), list[str | None](), bytearray()
     digester = Digester()
-    total = size = whole = most = 0
+    total = size = document_size = most = 0
     with (
         atomic_file(path) as partial,
         pq.ParquetWriter(partial, schema(), compression="zstd", write_page_checksum=True) as writer,
@@ -148,20 +148,21 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema()))
             sizes, tags, digests = array("q"), [], bytearray()
 
-        def see(document: Document) -> None:
-            nonlocal whole, most
+        def add(document: Document) -> None:
+            nonlocal document_size, most
             if isinstance(document, ContinuationPiece):
-                whole += len(document.text)
-                most = max(most, whole)
+                document_size += len(document.text)
+                most = max(most, document_size)
             else:
-                whole = len(document.text)
+                document_size = len(document.text)
             sizes.append(len(document.text))
             tags.append(None if isinstance(document, ContinuationPiece) else document.language)
             digests.extend(digester.digest(document))
             if len(sizes) >= ROWS:
                 write()
 
-        for _ in map(see, documents):
+        # A loop would keep the previous document in memory while the next one is read.
+        for _ in map(add, documents):
             pass
         if sizes:
             write()
@@ -213,15 +214,15 @@ class PartSizes:
                 sizes, tags, digests = batch.columns
                 if batch.num_rows == 0:
                     continue
-                named = tags.dictionary_encode()
+                dictionary = tags.dictionary_encode()
                 if sizes.null_count or digests.null_count:
                     raise ValueError("a document has no size or no digest")
-                found = array_of(sizes.cast(pa.int64()))
-                if found.min() < 0:
+                lengths = array_of(sizes.cast(pa.int64()))
+                if lengths.min() < 0:
                     raise ValueError("a document has less than no bytes")
-                own = np.frombuffer(digests.buffers()[1], np.uint64).reshape(-1, 2)[digests.offset :][: len(found)]
-                which = array_of(named.indices, empty=-1)
-                yield found, [tag or "" for tag in strings(named.dictionary)], which, own
+                values = np.frombuffer(digests.buffers()[1], np.uint64).reshape(-1, 2)[digests.offset :][: len(lengths)]
+                indices = array_of(dictionary.indices, empty=-1)
+                yield lengths, [tag or "" for tag in strings(dictionary.dictionary)], indices, values
 
     def _open(self) -> "AbstractContextManager[pq.ParquetFile]":
         return parquet(self._path, "the sizes of a part's documents", "delete it and run the workflow again")

@@ -79,17 +79,19 @@ def prepare(
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder, prefix=".parts-") as name:
         places = Path(name)
+        # Sizes, splits and shards of the documents, then their texts sorted by shard.
         sizes, part, queue = places / "sizes.parquet", places / "0000.parquet", places / "queue.parquet"
         check_text(source, *write_sizes(read(notes=notes), sizes, notes), languages)
         split_totals = assign_documents(
             plain, shares, seed, shards, [sizes], places, allowed, longest, drop_duplicates, units
         )
         totals = read_totals(places)
-        every = range(len(totals.documents))
-        partition_part(plain, read(), part, batches_of(every, totals, allowed), queue, allowed)
+        all_places = range(len(totals.documents))
+        partition_part(plain, read(), part, batches_of(all_places, totals, allowed), queue, allowed)
         paths = [path for split in split_totals for path in shard_paths(folder, split, shards)]
-        write_partitions([queue], every, totals, paths, allowed)
+        write_partitions([queue], all_places, totals, paths, allowed)
         findings: Findings = read_findings(places)
+    # Splits that equal others, and the notes of the manifest.
     link_splits(folder, shares)
     unread = left_out(source) if isinstance(source, FileSource) else []
     findings |= {key: lines for key, lines in {"left_out": unread, "equal_files": equal_files(source)}.items() if lines}

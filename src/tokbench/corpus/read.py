@@ -18,7 +18,7 @@ from tokbench.corpus.formats.parquet import read_parquet
 from tokbench.corpus.limits import within_limits
 from tokbench.corpus.long_documents import GOES_ON, PART, Cutter, Text, Texts
 from tokbench.corpus.nfc import Normalizer
-from tokbench.corpus.reading import WHOLE, Reading, ReadSpan, RecordRule, Row, RowFields
+from tokbench.corpus.reading import WHOLE_FILE, Reading, ReadSpan, RecordRule, Row, RowFields
 from tokbench.corpus.shards import LONG
 from tokbench.corpus.source_files import check_content, tagged_files
 from tokbench.corpus.sources import (
@@ -44,7 +44,7 @@ parts."""
 def read_source(
     source: Source,
     cache: Path | None = None,
-    span: ReadSpan = WHOLE,
+    span: ReadSpan = WHOLE_FILE,
     longest: int | None = None,
     notes: Notes | None = None,
     normalize: Literal["nfc"] | None = None,
@@ -76,12 +76,12 @@ def read_source(
         before = text[0]
         return Document(number, before, text[1])
 
-    def tagged(text: Text) -> Text:
+    def with_tag(text: Text) -> Text:
         return text if text[0] or text[0] is GOES_ON else (source.language, text[1])
 
     rule = RecordRule(isinstance(source, Records) and source.bad_lines == "skip", notes)
     texts = _texts(source, cache, Reading(span, longest, notes, rule))
-    texts = map(tagged, texts) if source.language else texts
+    texts = map(with_tag, texts) if source.language else texts
     if normalize is None:
         return map(document, itertools.count(), within_limits(source, texts))
     normalizer = Normalizer(notes)
@@ -109,22 +109,23 @@ def _texts(source: Source, cache: Path | None, reading: Reading) -> Texts:
         case ParallelSource() if cache is not None:
             from tokbench.corpus.parallel_read import languages_in
 
-            whole = reading._replace(span=WHOLE)
+            complete = reading._replace(span=WHOLE_FILE)
             sides = (
-                _tagged(language, _of_cache(cache, RowFields((language,)), whole)) for language in languages_in(cache)
+                _tag_texts(language, _of_cache(cache, RowFields((language,)), complete))
+                for language in languages_in(cache)
             )
             return chain.from_iterable(sides)
         case _:
             raise TokbenchError(f"a corpus of type '{type_of(source)}' must be fetched before it is read")
 
 
-def _tagged(tag: str, texts: Texts) -> Texts:
+def _tag_texts(tag: str, texts: Texts) -> Texts:
     """Add the tag of a file or side to its texts, in place of their own tags."""
 
-    def tagged(text: Text) -> Text:
+    def with_tag(text: Text) -> Text:
         return (GOES_ON if text[0] is GOES_ON else tag or text[0]), text[1]
 
-    return map(tagged, texts)
+    return map(with_tag, texts)
 
 
 def _of_files(source: FileSource, reading: Reading) -> Texts:
@@ -139,7 +140,7 @@ def _of_files(source: FileSource, reading: Reading) -> Texts:
         return _of_file(file, source, reading._replace(span=span))
 
     return chain.from_iterable(
-        _tagged(tag, texts(file, span)) if tag else texts(file, span)
+        _tag_texts(tag, texts(file, span)) if tag else texts(file, span)
         for (tag, file), span in zip(files, map(ReadSpan, begins, ends), strict=False)
     )
 
@@ -177,14 +178,14 @@ def mistakes_of_fields(source: FileSource) -> list[str]:
     first = dict(reversed(tagged_files(source)))
     if isinstance(source, CountsSource):
         return []
-    found = []
+    mistakes = []
     longest = LONG if isinstance(source, RecordSource) else PART
     for file in first.values():
-        alone = source.model_copy(update={"path": [str(file)], "max_documents": 1, "languages": None})
+        single = source.model_copy(update={"path": [str(file)], "max_documents": 1, "languages": None})
         notes = Notes()
         try:
-            if not list(islice(read_source(alone, longest=longest, notes=notes), 1)) and (bad := notes.bad_records):
-                found.append(f"{file}: no record is good ({bad:,} bad ones); name the fields that it has")
+            if not list(islice(read_source(single, longest=longest, notes=notes), 1)) and (bad := notes.bad_records):
+                mistakes.append(f"{file}: no record is good ({bad:,} bad ones); name the fields that it has")
         except TokbenchError as error:
-            found.append(str(error))
-    return found
+            mistakes.append(str(error))
+    return mistakes

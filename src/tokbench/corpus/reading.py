@@ -28,7 +28,7 @@ class ReadSpan(NamedTuple):
     end: Fraction
 
 
-WHOLE = ReadSpan(Fraction(0), Fraction(1))
+WHOLE_FILE = ReadSpan(Fraction(0), Fraction(1))
 
 
 class RowFields(NamedTuple):
@@ -108,8 +108,8 @@ class RecordRule:
             BadRecordError: bad records are errors.
         """
         names = () if self.skips else others()
-        there = f" (found {listed(names)})" if names else ""
-        self.reject(place, f"no field '{field}'{there}", self.other_field)
+        alternatives = f" (found {listed(names)})" if names else ""
+        self.reject(place, f"no field '{field}'{alternatives}", self.other_field)
 
     def document_of(self, field: str) -> Callable[[Row], tuple[str, bytes | memoryview] | None]:
         """Return a function that returns the language tag and the text of a record, or None if it is left out.
@@ -138,7 +138,7 @@ class Reading(NamedTuple):
         rule: treatment of bad records.
     """
 
-    span: ReadSpan = WHOLE
+    span: ReadSpan = WHOLE_FILE
     longest: int | None = None
     notes: Notes | None = None
     rule: RecordRule = RecordRule()

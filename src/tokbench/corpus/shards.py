@@ -105,7 +105,7 @@ class _Shard:
 
         self._path = path
         self._tags = tags
-        self._encoded: bool | list[str] = [name for name in COLUMNS if name != "text"] if plain else True
+        self._dictionary_columns: bool | list[str] = [name for name in COLUMNS if name != "text"] if plain else True
         self._rests = array("q")
         self._groups: list[tuple[bytes | bytearray, bytes | bytearray]] = []
         self._rows, self._text = bytearray(), bytearray()
@@ -164,6 +164,6 @@ class _Shard:
             schema(),
             compression="zstd",
             write_page_checksum=True,
-            use_dictionary=self._encoded,
-            write_statistics=self._encoded,
+            use_dictionary=self._dictionary_columns,
+            write_statistics=self._dictionary_columns,
         )

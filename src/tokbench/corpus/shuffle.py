@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import UNTAGGED, found_untagged, merge_untagged, untagged_in, write_findings
+from tokbench.corpus.documents import UNTAGGED, merge_untagged, untagged_findings, untagged_in, write_findings
 from tokbench.corpus.duplicates import DIGEST, Duplicates, compared_splits
 from tokbench.corpus.languages import UNDETERMINED
 from tokbench.corpus.limits import Limits, check_text, is_limited, language_of
@@ -85,53 +85,57 @@ def assign_documents(
     """
     fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
     parts = [PartSizes(path) for path in sizes]
-    number = sum(map(len, parts))
+    total = sum(map(len, parts))
     compared = bool(compared_splits(fractions))
-    if number * (PER_DOCUMENT + DIGEST * compared) > allowed.room:
+    if total * (PER_DOCUMENT + DIGEST * compared) > allowed.room:
         raise TokbenchError(
-            f"{number:,} documents need more than the {allowed.megabytes:,} MB of memory that are allowed; "
+            f"{total:,} documents need more than the {allowed.megabytes:,} MB of memory that are allowed; "
             "allow it more (--memory), or make several corpora"
         )
-    seen = _Seen(source, number, digested=compared)
-    for some in chain.from_iterable(parts):
-        seen.add(*some)
-    whole, languages = seen.documents()
-    grouped = None if units is None else number_units(units, seen.numbers())
-    splits = split_documents(whole, fractions, seed, languages, grouped)
+    # Documents within the limits, as a whole and not in pieces, are assigned to splits.
+    contents = _SourceDocuments(source, total, with_digests=compared)
+    for batch in chain.from_iterable(parts):
+        contents.add(*batch)
+    complete_sizes, languages = contents.documents()
+    grouped = None if units is None else number_units(units, contents.numbers())
+    splits = split_documents(complete_sizes, fractions, seed, languages, grouped)
     if units is not None:
         check_documents(units, splits, fractions)
-    duplicates = Duplicates(seen.digests(), splits, fractions, whole)
+    duplicates = Duplicates(contents.digests(), splits, fractions, complete_sizes)
     if drop_duplicates:
         duplicates.drop(splits)
-    del whole, languages
+    del complete_sizes, languages
+    # The documents of each split go to its shards in turn; pieces follow the document that they continue.
     totals = ShardTotals(*np.zeros((3, len(fractions) * shards), np.int64))
     dealt = np.zeros(len(fractions), np.int64)
-    first = taken = given = 0
+    first = numbered = used = 0
     last = np.int32(UNUSED)
-    for part, found in enumerate(parts):
-        with _written(folder / f"{part:04}.parquet", PLACES) as writer:
-            for lengths, _, which, _ in found:
-                admitted = seen.admitted[first : first + len(lengths)]
+    for number, part in enumerate(parts):
+        with _open_writer(folder / f"{number:04}.parquet", PLACES) as writer:
+            for lengths, _, which, _ in part:
+                admitted = contents.is_admitted[first : first + len(lengths)]
                 begins = which[admitted] >= 0
-                own = splits[given : given + int(begins.sum())]
-                placed = np.append(last, shards_of(own, shards, dealt))
+                part_splits = splits[used : used + int(begins.sum())]
+                placed = np.append(last, shards_of(part_splits, shards, dealt))
                 numbers, places = np.full((2, len(lengths)), UNUSED, np.int64)
-                numbers[admitted] = np.arange(taken, taken + len(begins))
+                numbers[admitted] = np.arange(numbered, numbered + len(begins))
                 places[admitted] = placed[np.cumsum(begins)]
                 _add(totals, places, lengths)
                 writer.write_batch(_batch(PLACES, numbers, lengths, places))
-                first, taken, given, last = first + len(lengths), taken + len(begins), given + len(own), placed[-1]
-            about = {LONGEST_KEY.decode(): f"{found.longest}"} if found.longest else {}
-            if seen.untagged:
+                first, last = first + len(lengths), placed[-1]
+                numbered, used = numbered + len(begins), used + len(part_splits)
+            about = {LONGEST_KEY.decode(): f"{part.longest}"} if part.longest else {}
+            if contents.untagged:
                 about[UNTAGGED.decode()] = UNDETERMINED
             if about:
                 writer.add_key_value_metadata(about)
-    with _written(folder / "shards.parquet", SHARDS) as writer:
+    with _open_writer(folder / "shards.parquet", SHARDS) as writer:
         writer.write_batch(_batch(SHARDS, *totals))
+    # The notes of all parts.
     notes = Notes()
-    for found in parts:
-        notes.add(found.notes)
-    findings = describe_splits(seen.rests, longest) | found_untagged(seen.untagged) | notes.lines()
+    for part in parts:
+        notes.add(part.notes)
+    findings = describe_splits(contents.rests, longest) | untagged_findings(contents.untagged) | notes.lines()
     write_findings(folder, {**findings, **duplicates.lines(drop_duplicates)})
     sums = totals.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
     return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
@@ -145,7 +149,7 @@ class ShardAssignment:
 
     Attributes:
         longest: bytes of the part's longest document or piece.
-        longest_whole: bytes of its longest document that is in pieces, or 0.
+        longest_in_pieces: bytes of its longest document that is in pieces, or 0.
         untagged: language of documents without a tag; empty if no document of the corpus has a tag.
 
     Raises:
@@ -154,7 +158,7 @@ class ShardAssignment:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.number = self.longest = self.longest_whole = 0
+        self.number = self.longest = self.longest_in_pieces = 0
         self.untagged = ""
         for _, sizes, _ in self.read():
             self.number += len(sizes)
@@ -165,9 +169,9 @@ class ShardAssignment:
 
     def read(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """Yield batches of numbers, sizes and places, int64 [n] each."""
-        with _opened(self._path, "the places of a part's documents") as file:
+        with _open_file(self._path, "the places of a part's documents") as file:
             require(file.schema_arrow, **dict.fromkeys(PLACES.names, "whole numbers"))
-            self.longest_whole = longest_in(file.metadata.metadata)
+            self.longest_in_pieces = longest_in(file.metadata.metadata)
             self.untagged = untagged_in(file.metadata.metadata)
             for batch in pieces(file, PLACES.names, ROWS):
                 numbers, sizes, places = (array_of(column.cast(pa.int64())) for column in batch.columns)
@@ -185,36 +189,36 @@ def read_totals(folder: Path) -> ShardTotals:
     Raises:
         TokbenchError: the file is missing or damaged.
     """
-    with _opened(folder / "shards.parquet", "the totals of shards") as file:
+    with _open_file(folder / "shards.parquet", "the totals of shards") as file:
         require(file.schema_arrow, **dict.fromkeys(SHARDS.names, "whole numbers"))
         return ShardTotals(*(array_of(column.cast(pa.int64())) for column in read_rows(file, SHARDS.names).columns))
 
 
-class _Seen:
+class _SourceDocuments:
     """Sizes, languages and digests of the documents within a source's limits.
 
     Attributes:
-        admitted: whether each document or piece is within the limits, bool [n].
+        is_admitted: whether each document or piece is within the limits, bool [n].
         rests: indices of continuation pieces among the admitted documents and pieces.
         untagged: number of admitted documents without a language if others have one; known after :meth:`documents`.
     """
 
-    def __init__(self, source: Source, number: int, *, digested: bool) -> None:
+    def __init__(self, source: Source, number: int, *, with_digests: bool) -> None:
         self._source = source
-        self._digests = np.empty((number if digested else 0, 2), np.uint64)
-        self._whole = 0
+        self._digests = np.empty((number if with_digests else 0, 2), np.uint64)
+        self._document_count = 0
         self._limits = Limits(source) if is_limited(source) else None
         self._sizes = np.empty(number, np.int32)
         self._languages = np.empty(number, np.int32)
-        self.admitted = np.ones(number, bool)
+        self.is_admitted = np.ones(number, bool)
         self.rests = array("q")
         self._numbers: dict[str, int] = {}
-        self._seen = self._taken = self.untagged = 0
+        self._position = self._admitted_count = self.untagged = 0
 
     def documents(self) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return sizes and languages of complete documents, and free them."""
-        sizes, self._sizes = document_sizes(self._sizes[: self._taken], self.rests), np.empty(0, np.int32)
-        languages, self._languages = self._languages[: self._taken], np.empty(0, np.int32)
+        sizes, self._sizes = document_sizes(self._sizes[: self._admitted_count], self.rests), np.empty(0, np.int32)
+        languages, self._languages = self._languages[: self._admitted_count], np.empty(0, np.int32)
         check_text(self._source, len(sizes), int(sizes.sum(dtype=np.int64)), lambda: self._numbers)
         self.untagged = merge_untagged(languages, self._numbers)
         return sizes, np.delete(languages, self.rests) if self.rests else languages
@@ -222,39 +226,39 @@ class _Seen:
     def numbers(self) -> NDArray[np.int64]:
         """Return the numbers of complete documents, int64 [documents]. They have gaps, as each piece has a number,
         too."""
-        return np.delete(np.arange(self._taken), self.rests)
+        return np.delete(np.arange(self._admitted_count), self.rests)
 
     def digests(self) -> NDArray[np.uint64]:
         """Return the digests of complete documents, uint64 [documents, 2], and free them."""
-        found, self._digests = self._digests[: self._whole], np.empty((0, 2), np.uint64)
-        return found
+        digests, self._digests = self._digests[: self._document_count], np.empty((0, 2), np.uint64)
+        return digests
 
     def add(
         self, sizes: NDArray[np.int64], tags: Sequence[str], which: NDArray[np.int32], digests: NDArray[np.uint64]
     ) -> None:
         """Add a batch of documents in the format of :class:`~tokbench.corpus.parts.PartSizes`."""
         languages = [language_of(self._source, tag) for tag in tags]
-        here = slice(self._seen, self._seen + len(sizes))
+        positions = slice(self._position, self._position + len(sizes))
         if self._limits is not None:
-            told = map([*languages, None].__getitem__, which.tolist())
-            own = np.fromiter(map(self._limits.admit_piece, told, sizes.tolist()), bool, len(sizes))
-            self.admitted[here] = own
-            sizes, which, digests = sizes[own], which[own], digests[own]
-        numbered = self._whole + np.cumsum(which >= 0) - 1
+            tags_or_none = map([*languages, None].__getitem__, which.tolist())
+            within = np.fromiter(map(self._limits.admit_piece, tags_or_none, sizes.tolist()), bool, len(sizes))
+            self.is_admitted[positions] = within
+            sizes, which, digests = sizes[within], which[within], digests[within]
+        numbered = self._document_count + np.cumsum(which >= 0) - 1
         if len(self._digests):
             self._digests[numbered] = digests  # The digest of the last piece covers the document.
-        self._whole += int((which >= 0).sum())
-        into = slice(self._taken, self._taken + len(sizes))
-        self._seen, self._taken = here.stop, into.stop
+        self._document_count += int((which >= 0).sum())
+        target = slice(self._admitted_count, self._admitted_count + len(sizes))
+        self._position, self._admitted_count = positions.stop, target.stop
         if len(long := np.flatnonzero(sizes > LONGEST)):
             raise TokbenchError(
-                f"document {into.start + long[0]} of the source has {sizes[long[0]]:,} bytes, and a shard accepts "
+                f"document {target.start + long[0]} of the source has {sizes[long[0]]:,} bytes, and a shard accepts "
                 f"{LONGEST:,} per document; cut it into shorter documents"
             )
-        self._sizes[into] = sizes
+        self._sizes[target] = sizes
         numbers = [self._numbers.setdefault(language, len(self._numbers)) for language in languages]
-        self._languages[into] = np.array([*numbers, UNUSED], np.int32)[which]
-        self.rests.extend((into.start + np.flatnonzero(which < 0)).tolist())
+        self._languages[target] = np.array([*numbers, UNUSED], np.int32)[which]
+        self.rests.extend((target.start + np.flatnonzero(which < 0)).tolist())
 
 
 def _add(totals: ShardTotals, places: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
@@ -274,9 +278,9 @@ def _batch(schema: pa.Schema, *columns: NDArray[np.int64]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _written(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def _open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     return pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
 
 
-def _opened(path: Path, what: str) -> AbstractContextManager[pq.ParquetFile]:
-    return parquet(path, what, REMEDY)
+def _open_file(path: Path, content: str) -> AbstractContextManager[pq.ParquetFile]:
+    return parquet(path, content, REMEDY)

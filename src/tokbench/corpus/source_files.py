@@ -4,7 +4,7 @@ import glob
 from pathlib import Path
 
 from tokbench.corpus.folders import Folder, line_of, read_folder
-from tokbench.corpus.formats import format_begun, format_named, format_of
+from tokbench.corpus.formats import format_by_content, format_by_ending, format_of
 from tokbench.corpus.sources import CountsSource, FileSource, type_of
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import check_regular, has_ending
@@ -66,8 +66,8 @@ def _files(entry: str, source: FileSource) -> list[Path]:
                 f"in {', '.join(_endings(source))}"
             )
         return folder.files
-    found = [path] if path.is_file() else [Path(name) for name in glob.glob(entry, recursive=True)]
-    files = sorted(file for file in found if file.is_file())
+    paths = [path] if path.is_file() else [Path(name) for name in glob.glob(entry, recursive=True)]
+    files = sorted(file for file in paths if file.is_file())
     if not files:
         home = "; '~' is not replaced by the home folder" if entry.startswith("~") else ""
         raise TokbenchError(f"no file at '{entry}'; name an existing file, folder or pattern{home}")
@@ -89,11 +89,11 @@ def _check_ending(file: Path, source: FileSource) -> None:
     Raises:
         TokbenchError: it is.
     """
-    named = format_named(file.name)
-    if named is None or named.begins is None or has_ending(file.name, _endings(source)):
+    method = format_by_ending(file.name)
+    if method is None or method.begins is None or has_ending(file.name, _endings(source)):
         return
-    kind, remedy = type_of(source), f"set 'type: {named.name}', or rename it"
-    raise TokbenchError(f"{file}: {named.label} by its ending, but the source has 'type: {kind}'; {remedy}")
+    kind, remedy = type_of(source), f"set 'type: {method.name}', or rename it"
+    raise TokbenchError(f"{file}: {method.label} by its ending, but the source has 'type: {kind}'; {remedy}")
 
 
 def check_content(file: Path, source: FileSource) -> None:
@@ -104,15 +104,17 @@ def check_content(file: Path, source: FileSource) -> None:
     Raises:
         TokbenchError: there is such content; the message names its kind.
     """
-    found = content_of(file)
-    if found.kind in NEVER_TEXT:
-        raise TokbenchError(f"{file}: {found.what}, and a text is read here; name a file or folder of text")
+    content = content_of(file)
+    if content.kind in NEVER_TEXT:
+        raise TokbenchError(f"{file}: {content.what}, and a text is read here; name a file or folder of text")
     if not _may_be_anything(source) or getattr(source, "encoding", None) == BYTES or file.is_dir():
         return
     unchanged = f"read it as it is ({HOW.format(BYTES)})"
-    if found.kind == "marked_up":
-        raise TokbenchError(f"{file}: {found.what}, whose marks would count as text; extract its text, or {unchanged}")
-    if (other := format_begun(file)) is not None:
+    if content.kind == "marked_up":
+        raise TokbenchError(
+            f"{file}: {content.what}, whose marks would count as text; extract its text, or {unchanged}"
+        )
+    if (other := format_by_content(file)) is not None:
         how = f"set 'type: {other.name}', rename it to {other.endings[0]}, or {unchanged}"
         raise TokbenchError(f"{file}: {other.label} by its first bytes, and read as {type_of(source)} here; {how}")
 

@@ -47,6 +47,7 @@ def split_documents(
     Raises:
         TokbenchError: a split with a positive fraction gets no document.
     """
+    # A unit is one document in the language of its first one.
     if units is not None:
         first = np.unique(units, return_index=True)[1]
         of_units = None if languages is None else np.asarray(languages)[first]
@@ -59,19 +60,21 @@ def split_documents(
     passed = np.zeros(len(totals), np.int64)
     assigned = np.full(len(lengths), UNUSED, np.int8)
     places = np.array([*range(len(fractions)), UNUSED], np.int8)
-    for drawn in _drawn(len(lengths), seed):
-        own = drawn[np.argsort(tags[drawn], kind="stable")]
-        of, reached = tags[own], np.cumsum(lengths[own], dtype=np.int64)
+    # Documents of each language in random order: the middle byte of a document decides its split.
+    for batch in _random_batches(len(lengths), seed):
+        order = batch[np.argsort(tags[batch], kind="stable")]
+        of, reached = tags[order], np.cumsum(lengths[order], dtype=np.int64)
         first = np.flatnonzero(np.diff(of, prepend=-1))
-        last = np.append(first, len(own))[1:] - 1
-        before = reached[first] - lengths[own[first]]
+        last = np.append(first, len(order))[1:] - 1
+        before = reached[first] - lengths[order[first]]
         reached += np.repeat(passed[of[first]] - before, last - first + 1)
         passed[of[first]] = reached[last]
-        middles = reached - lengths[own] / 2
-        chosen = np.zeros(len(own), np.int8)
+        middles = reached - lengths[order] / 2
+        intervals = np.zeros(len(order), np.int8)
         for share in shares:
-            chosen += share * totals[of] <= middles
-        assigned[own] = places[chosen]
+            intervals += share * totals[of] <= middles
+        assigned[order] = places[intervals]
+    # No split with a share may be empty.
     for place, (name, fraction) in enumerate(fractions.items()):
         if fraction > 0 and not (assigned == place).any():
             raise TokbenchError(
@@ -92,9 +95,9 @@ def shards_of(splits: NDArray[np.int8], shards: int, dealt: NDArray[np.int64]) -
     """
     places = np.full(len(splits), UNUSED, np.int32)
     for split in range(len(dealt)):
-        own = np.flatnonzero(splits == split)
-        places[own] = split * shards + (dealt[split] + np.arange(len(own))) % shards
-        dealt[split] += len(own)
+        members = np.flatnonzero(splits == split)
+        places[members] = split * shards + (dealt[split] + np.arange(len(members))) % shards
+        dealt[split] += len(members)
     return places
 
 
@@ -102,25 +105,25 @@ def _totals(lengths: NDArray[np.integer], tags: NDArray[np.integer]) -> NDArray[
     """Return the bytes of each language; sums are exact below 2^53."""
     totals = np.zeros(int(tags.max(initial=-1)) + 1)
     for first in range(0, len(lengths), CHUNK):
-        some = slice(first, first + CHUNK)
-        totals += np.bincount(tags[some], lengths[some], len(totals))
+        chunk = slice(first, first + CHUNK)
+        totals += np.bincount(tags[chunk], lengths[chunk], len(totals))
     return totals
 
 
-def _drawn(number: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def _random_batches(number: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Yield the documents in their seeded random order, in batches.
 
     The order is that of a hash. Each pass sorts the documents with the same leading bits, which needs little memory.
     """
     bits = min(BITS, (number // CHUNK).bit_length())
     for start in range(1 << bits):
-        found, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+        numbers, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
         for first in range(0, number, CHUNK):
             mixed = _mix(np.arange(first, min(first + CHUNK, number), dtype=np.uint64), seed)
-            own = np.flatnonzero(mixed >> np.uint64(64 - BITS) >> np.uint64(BITS - bits) == start)
-            found.append(own + first)
-            keys.append(mixed[own])
-        yield np.concatenate(found)[np.argsort(np.concatenate(keys), kind="stable")]
+            members = np.flatnonzero(mixed >> np.uint64(64 - BITS) >> np.uint64(BITS - bits) == start)
+            numbers.append(members + first)
+            keys.append(mixed[members])
+        yield np.concatenate(numbers)[np.argsort(np.concatenate(keys), kind="stable")]
 
 
 def _mix(values: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
@@ -161,8 +164,8 @@ def describe_splits(rests: ArrayLike, longest: int | None) -> dict[str, str]:
     if not len(documents):
         return {}
     number = len(np.unique(documents))
-    some = "1 document" if number == 1 else f"{number:,} documents"
-    cut = f"{some} of more than {longest:,} bytes (longest_document) cut into {number + len(documents):,}"
+    subject = "1 document" if number == 1 else f"{number:,} documents"
+    cut = f"{subject} of more than {longest:,} bytes (longest_document) cut into {number + len(documents):,}"
     return {"cut_documents": cut}
 
 

@@ -5,7 +5,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from tokbench.corpus.documents import Document, found_untagged, is_shard, read_documents, read_shard
+from tokbench.corpus.documents import Document, is_shard, read_documents, read_shard, untagged_findings
 from tokbench.corpus.formats import CorpusFormat, corpus_formats, format_of_file, format_of_folder
 from tokbench.corpus.read import read_source
 from tokbench.corpus.source_files import check_content, files_of, left_out
@@ -37,8 +37,8 @@ def read_files(files: Sequence[str], fields: Fields = AS_USUAL) -> Iterator[Docu
     labels = [method.label for method in corpus_formats.methods() if method.rows]
     with_fields = f"{', '.join(labels[:-1])} or {labels[-1]}"
     has_records = any(isinstance(source, RecordSource) for source in sources)
-    named = {"--text-field": fields.text, "--language-field": fields.language}
-    for flag, field in named.items():
+    fields_by_flag = {"--text-field": fields.text, "--language-field": fields.language}
+    for flag, field in fields_by_flag.items():
         if field is not None and not has_records:
             raise TokbenchError(f"{flag} {field}: text has no fields; name a file of {with_fields}")
     if fields.encoding is not None and not any("encoding" in type(source).model_fields for source in sources):
@@ -69,7 +69,7 @@ def note_untagged(documents: Iterator[Document]) -> Iterator[Document]:
 
     def end() -> Iterator[Document]:
         if all(numbers):
-            for line in found_untagged(numbers[0]).values():
+            for line in untagged_findings(numbers[0]).values():
                 note(line)
         yield from ()
 
@@ -86,7 +86,7 @@ def _read(sources: Sequence[FileSource], fields: Fields, unread: Sequence[str]) 
             return read_shard(file)
         return read_source(source, notes=notes)
 
-    def numbered(number: int, document: Document) -> Document:
+    def with_number(number: int, document: Document) -> Document:
         return document._replace(document=number)
 
     def end() -> None:
@@ -94,7 +94,7 @@ def _read(sources: Sequence[FileSource], fields: Fields, unread: Sequence[str]) 
             note(line)
 
     try:
-        yield from map(numbered, count(), chain.from_iterable(map(documents, sources)))
+        yield from map(with_number, count(), chain.from_iterable(map(documents, sources)))
     except GeneratorExit:
         end()
         raise

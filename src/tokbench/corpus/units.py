@@ -63,10 +63,10 @@ def number_units(path: Path | str, documents: NDArray[np.int64]) -> NDArray[np.i
         TokbenchError: the table lacks a document, or names a document that the corpus lacks; or see :func:`read_units`.
     """
     units = read_units(path)
-    named = np.fromiter(units, np.int64, len(units))
+    documents_of_table = np.fromiter(units, np.int64, len(units))
     for numbers, message in (
-        (np.setdiff1d(documents, named), "has no row for document {} of the corpus"),
-        (np.setdiff1d(named, documents), "names document {}, which the corpus does not have"),
+        (np.setdiff1d(documents, documents_of_table), "has no row for document {} of the corpus"),
+        (np.setdiff1d(documents_of_table, documents), "names document {}, which the corpus does not have"),
     ):
         if len(numbers):
             raise TokbenchError(f"{path}: {message.format(numbers[0])}; name each document of this corpus once")

@@ -23,7 +23,7 @@ def shell_prefix(*, separate: bool, trusted: Sequence[str] = ()) -> str:
     through a file that the shell writes, because an operating system limits the length of command lines.
 
     Args:
-        apart: whether rules run in their own environments (conda or a container).
+        separate: whether rules run in their own environments (conda or a container).
         trusted: functions of Python files that jobs may run, since the configuration names them.
 
     Returns:

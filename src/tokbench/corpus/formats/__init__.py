@@ -126,8 +126,8 @@ def corpus_format(
 
     def decorate(function: Function) -> Function:
         check = corpus_formats.check
-        own = isinstance(options, type) and issubclass(options, FileSource)
-        check(own, name, f"its options are {options!r}; pass a subclass of tokbench.corpus.sources.FileSource")
+        is_source = isinstance(options, type) and issubclass(options, FileSource)
+        check(is_source, name, f"its options are {options!r}; pass a subclass of tokbench.corpus.sources.FileSource")
         key = options.model_fields.get("type")
         check(
             key is not None and get_args(key.annotation) == (name,),
@@ -137,9 +137,12 @@ def corpus_format(
         for ending in endings:
             valid = isinstance(ending, str) and ending.startswith(".") and ending == ending.lower()
             check(valid, name, f"its ending is {ending!r}; pass one such as '.ending', in lower case")
-            other = next((known for known in corpus_formats.registered() if ending in known.endings), None)
-            free = other is None or other.name == name
-            check(free, name, f"'{ending}' is an ending of '{other and other.name}'; choose another")
+            owner = next(
+                (method for method in corpus_formats.registered() if ending in method.endings),
+                None,
+            )
+            is_free = owner is None or owner.name == name
+            check(is_free, name, f"'{ending}' is an ending of '{owner and owner.name}'; choose another")
         rows = issubclass(options, RecordSource)
         method = CorpusFormat(
             name=name, function=function, options_class=options, label=label, endings=endings, rows=rows, begins=begins,
@@ -161,12 +164,12 @@ def endings_of_formats() -> tuple[str, ...]:
     return tuple(ending for method in corpus_formats.methods() for ending in method.endings)
 
 
-def format_named(name: str) -> CorpusFormat | None:
+def format_by_ending(name: str) -> CorpusFormat | None:
     """Return the format that the ending of a file name belongs to; None if no format has it."""
     return next((method for method in corpus_formats.methods() if has_ending(name, method.endings)), None)
 
 
-def format_begun(path: Path) -> CorpusFormat | None:
+def format_by_content(path: Path) -> CorpusFormat | None:
     """Return the format that the first bytes of a file are of; None if they decide none, or cannot be read."""
     head = b""
     try:
@@ -182,10 +185,10 @@ def format_begun(path: Path) -> CorpusFormat | None:
 
 def format_of_file(path: Path) -> CorpusFormat:
     """Return the format of a file by its ending, by its first bytes if no format has the ending, or else text."""
-    named = format_named(path.name)
-    if named is None and content_of(path).kind == "text":
-        named = format_begun(path)
-    return named or corpus_formats[TEXT]
+    method = format_by_ending(path.name)
+    if method is None and content_of(path).kind == "text":
+        method = format_by_content(path)
+    return method or corpus_formats[TEXT]
 
 
 def format_of_folder(path: Path) -> CorpusFormat:
@@ -197,5 +200,5 @@ def format_of_folder(path: Path) -> CorpusFormat:
         TokbenchError: a folder in it cannot be read.
     """
     order = sorted(corpus_formats.methods(), key=lambda method: (method.name != TEXT, method.compressed))
-    found = (method for method in order if read_folder(path, method.endings, method.belongs).files)
-    return next(found, corpus_formats[TEXT])
+    matching = (method for method in order if read_folder(path, method.endings, method.belongs).files)
+    return next(matching, corpus_formats[TEXT])

@@ -79,7 +79,7 @@ def columns_in(path: Path) -> list[str]:
 
     try:
         with _File(io.FileIO(path)) as file:
-            names: list[str] = _opened(file).schema.names
+            names: list[str] = _open(file).schema.names
     except (OSError, pa.ArrowException):
         return []
     return names
@@ -107,14 +107,14 @@ def read_arrow(path: Path, fields: RowFields, source: ArrowSource, reading: Read
         with _File(io.FileIO(path)) as file:
             if compression := compression_of(file.read(HEAD)):
                 raise TokbenchError(f"{path}: Arrow that is compressed by {compression}; decompress it")
-            columns = FieldColumns(path, _opened(file).schema, fields)
+            columns = FieldColumns(path, _open(file).schema, fields)
             batches = _batches(file, columns, reading.span)
             yield from chain.from_iterable(_rows(batch, place, columns, reading) for batch, place in batches)
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
         raise TokbenchError(f"{path}: not readable as Arrow ({first_line(error)}); {REMEDY_OF_FILE}") from None
 
 
-def _opened(file: BinaryIO, columns: Sequence[str] = ()) -> Any:
+def _open(file: BinaryIO, columns: Sequence[str] = ()) -> Any:
     """Return a reader of the file form or of the stream form.
 
     Args:
@@ -150,7 +150,7 @@ def _batches(file: BinaryIO, columns: FieldColumns, span: ReadSpan) -> Iterator[
     """
     import pyarrow as pa
 
-    reader = _opened(file, columns.names)
+    reader = _open(file, columns.names)
     place = "record batch {}, row"
     if isinstance(reader, pa.ipc.RecordBatchFileReader):
         batches = reader.num_record_batches
@@ -168,7 +168,7 @@ def _batches(file: BinaryIO, columns: FieldColumns, span: ReadSpan) -> Iterator[
 def _rows(batch: "pa.RecordBatch", place: str, columns: FieldColumns, reading: Reading) -> Iterator[Row]:
     """Yield the rows of a batch, from slices of about 1 MiB."""
     batch.validate()
-    checked = {field: _checked(columns.column(batch, field)) for field in columns.fields}
+    checked = {field: _check(columns.column(batch, field)) for field in columns.fields}
     size = sum(column.nbytes for column in checked.values())
     rows = max(1, min(ROWS, PIECE * batch.num_rows // max(1, size)))
     numbers = count(1)
@@ -177,7 +177,7 @@ def _rows(batch: "pa.RecordBatch", place: str, columns: FieldColumns, reading: R
         yield from columns.rows(pieces, place, numbers, reading)
 
 
-def _checked(column: Any) -> Any:
+def _check(column: Any) -> Any:
     """Return a column of text of any type as binary, with all of its offsets, views and indices checked.
 
     Text that is not UTF-8 is accepted, as in Parquet.
@@ -185,7 +185,7 @@ def _checked(column: Any) -> Any:
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
-        decoded = pa.DictionaryArray.from_arrays(column.indices, _checked(column.dictionary), safe=True)
+        decoded = pa.DictionaryArray.from_arrays(column.indices, _check(column.dictionary), safe=True)
         return decoded.dictionary_decode()
     binary = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
     plain = column.view(binary.get(column.type, column.type))

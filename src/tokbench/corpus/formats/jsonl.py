@@ -121,11 +121,11 @@ class LineReader:
         return None
 
     def _read(self, line: bytes, place: str) -> Row:
-        found = self._finder.find(line)
-        if found is None:
+        places = self._finder.find(line)
+        if places is None:
             raise BadRecordError("not a JSON object")
-        texts = tuple(map(partial(_text, line), found, self._fields.texts))
-        return Row(place, _tag(line, found[-1], self._fields.language), texts)
+        texts = tuple(map(partial(_text, line), places, self._fields.texts))
+        return Row(place, _tag(line, places[-1], self._fields.language), texts)
 
 
 class JsonFields:
@@ -162,15 +162,15 @@ class JsonFields:
     ) -> Place | None:
         """Return the place of a field: of the key with its whole name, or at the end of its path."""
         if members[place][0] or len(path) == 1:
-            return _once(self._names[place], members[place])
-        value = _once(path[0], members[self._names.index(path[0])])
+            return _single_place(self._names[place], members[place])
+        value = _single_place(path[0], members[self._names.index(path[0])])
         for step in path[1:]:
             inner = find_fields(line, value[0], (step,), inner=True) if value else None
-            value = _once(step, inner[0]) if inner else None
+            value = _single_place(step, inner[0]) if inner else None
         return value
 
 
-def _once(key: bytes, member: tuple[int, int, int]) -> Place | None:
+def _single_place(key: bytes, member: tuple[int, int, int]) -> Place | None:
     times, first, last = member
     if times > 1:
         raise BadRecordError(f"the key '{key.decode()}' is given twice in one object")

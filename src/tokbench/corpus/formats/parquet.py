@@ -40,8 +40,8 @@ def read_parquet(path: Path, fields: RowFields, source: Any, reading: Reading) -
         numbers = count(1 + sum(file.metadata.row_group(group).num_rows for group in range(groups.start)))
 
         def rows(batch: Any) -> Iterator[Row]:
-            found = {field: columns.column(batch, field) for field in columns.fields}
-            return columns.rows(found, "row", numbers, reading)
+            cells = {field: columns.column(batch, field) for field in columns.fields}
+            return columns.rows(cells, "row", numbers, reading)
 
         yield from chain.from_iterable(map(rows, batches(file, columns.fields, groups=groups)))
 
