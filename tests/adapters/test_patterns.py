@@ -18,7 +18,7 @@ from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import MOST, access_texts, left_out, spans_words
-from tokbench.pretokenization.patterns.dialects import FANCY_REGEX, ONIGURUMA, Dialect, NotNativeError, translated
+from tokbench.pretokenization.patterns.dialects import FANCY_REGEX, ONIGURUMA, Dialect, NotNativeError, translate
 from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -29,7 +29,7 @@ TEXTS = ("a\nxx", "xx\na", "xx\n", "\nxx\n", "x\n\nx", "\n", "xxxxx", "$x^", "X 
 
 def native(pattern: str, dialect: Dialect) -> NativeTokenizer:
     """Our phases for a pattern of a library, as importers make them."""
-    found = translated(pattern, dialect)
+    found = translate(pattern, dialect)
     return NativeTokenizer(Vocabulary(BYTES), native_setting([found]), "ranked", found.sets)
 
 
@@ -84,7 +84,7 @@ def test_intersections_of_sets_are_ours(pattern: str, ranks: dict[bytes, int], t
 )
 def test_error_names_the_part_that_oniguruma_reads_differently(pattern: str, part: str) -> None:
     with pytest.raises(NotNativeError) as caught:
-        translated(pattern, ONIGURUMA)
+        translate(pattern, ONIGURUMA)
     assert str(caught.value) == f"its pattern has '{part}', which tokenizers reads otherwise than we do"
 
 
@@ -107,7 +107,7 @@ def test_error_names_the_part_that_oniguruma_reads_differently(pattern: str, par
 )
 def test_error_shows_the_part_that_we_do_not_compile(pattern: str, part: str, dialect: Dialect) -> None:
     with pytest.raises(NotNativeError) as caught:
-        translated(pattern, dialect)
+        translate(pattern, dialect)
     assert str(caught.value) == f"its pattern is not one that we compile (from '{part}' on)"
 
 
@@ -115,7 +115,7 @@ def test_error_shows_the_part_that_we_do_not_compile(pattern: str, part: str, di
 @pytest.mark.parametrize("dialect", [ONIGURUMA, FANCY_REGEX])
 def test_patterns_that_match_nothing_are_not_ours(pattern: str, dialect: Dialect) -> None:
     with pytest.raises(NotNativeError):
-        translated(pattern, dialect)
+        translate(pattern, dialect)
 
 
 @pytest.mark.parametrize(
@@ -124,13 +124,13 @@ def test_patterns_that_match_nothing_are_not_ours(pattern: str, dialect: Dialect
 def test_case_folding_of_one_character_to_several_is_rejected_for_oniguruma(pattern: str) -> None:
     """Oniguruma matches ß with ss if it ignores case; fancy-regex does not."""
     with pytest.raises(NotNativeError, match="one character may stand for"):
-        translated(pattern, ONIGURUMA)
-    assert translated(pattern, FANCY_REGEX).pattern == pattern
+        translate(pattern, ONIGURUMA)
+    assert translate(pattern, FANCY_REGEX).pattern == pattern
 
 
 def test_letters_of_either_case_that_stay_ours() -> None:
     for pattern in ("(?i:'s|'t|'re|'ve|'m|'ll|'d)", "'(?i:[sdmt]|ll|ve|re)"):
-        assert translated(pattern, ONIGURUMA).pattern == pattern
+        assert translate(pattern, ONIGURUMA).pattern == pattern
 
 
 @pytest.mark.parametrize(

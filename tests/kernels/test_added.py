@@ -15,7 +15,7 @@ from tokbench.kernels.characters import CharacterSegmenter
 from tokbench.kernels.scan import Scanner, settled_after, settled_before
 from tokbench.kernels.trie import Trie
 from tokbench.pretokenization import pretokenization_of
-from tokbench.pretokenization.added_tokens import _between
+from tokbench.pretokenization.added_tokens import _split_around
 from tokbench.reference import segmentation as twin
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -70,7 +70,7 @@ def test_strings_are_isolated_before_functions(text: bytes) -> None:
     """A pre-tokenization without a scanner has the same boundaries as one with a scanner."""
     for strings in STRINGS.values():
         scheme = before(strings, "gpt2")
-        searched = _between(tuple(strings), pretokenization_of("gpt2").boundaries)
+        searched = _split_around(tuple(strings), pretokenization_of("gpt2").boundaries)
         assert scheme.boundaries(text).tolist() == searched(text).tolist()
     assert before(["the"], by(r"(?<=a)b|[^b]+|b")).scanner is None
 

@@ -22,7 +22,7 @@ from tokbench.adapters.forms.parsed import NativeTokenizer
 from tokbench.adapters.forms.patterns import native_setting
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import access_texts, left_out
-from tokbench.pretokenization.patterns.dialects import FANCY_REGEX, ONIGURUMA, Dialect, NotNativeError, translated
+from tokbench.pretokenization.patterns.dialects import FANCY_REGEX, ONIGURUMA, Dialect, NotNativeError, translate
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PATTERNS = int(os.environ.get("TOKBENCH_FUZZ_PATTERNS", "150"))
@@ -245,7 +245,7 @@ def test_random_patterns_cut_as_the_library_does(dialect: Dialect, pieces: Piece
         pattern = mutated(draw) if draw.random() < 0.3 else drawn(draw) + draw.choice(REST)
         given = list(texts(draw, pattern))
         try:
-            translation = translated(pattern, dialect)
+            translation = translate(pattern, dialect)
             setting = native_setting([translation])
             if dialect.library == FANCY_REGEX.library and left_out(translation.pattern) is not None:
                 continue

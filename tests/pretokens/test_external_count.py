@@ -173,7 +173,7 @@ def held_at_most(tables: SpillingCounter, sizes: list[int], limit: int) -> None:
     for number, size in enumerate(sizes):
         data = np.frombuffer(f"{number:x}.".encode() + bytes(size), np.uint8)
         tables.add_pretokens("en" if number % 3 else "de", data, np.array([0, len(data)], np.int64))
-        assert tables.leased <= limit
+        assert tables.leased_bytes <= limit
 
 
 def test_tables_keep_within_their_room(tmp_path: Path) -> None:

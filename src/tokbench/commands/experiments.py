@@ -131,7 +131,7 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
         pluralise(tokenizers, "tokenizer"),
         pluralise(len(models), "language model"),
     ]
-    if translators := len(Translations(experiment).trained):
+    if translators := len(Translations(experiment).entries):
         counts.append(pluralise(translators, "translation model"))
     click.echo(f"{configuration}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}")
     for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
@@ -190,7 +190,7 @@ def status_command(results: str | None, configfile: str | None, jobs: bool, as_j
         return
     from tokbench.workflow.status_output import overview_text
 
-    click.echo(overview_text(seen, every=jobs), nl=False)
+    click.echo(overview_text(seen, complete=jobs), nl=False)
 
 
 LEAST_PEAK = 1e-12

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Setting = str | Mapping[str, Any]
 """Name of a pre-tokenization (all options at their defaults), or a mapping of ``method`` and options."""
 Function = TypeVar("Function", bound=Callable[..., NDArray[np.int64] | Cut])
-LISTED = 8
+MAX_LISTED_VALUES = 8
 """Values of a list that a label shows; of a longer list it has the number, and a checksum that differs for others."""
 
 
@@ -69,8 +69,8 @@ class ChosenScheme(Scheme):
         Raises:
             TokbenchError: the options define no pre-tokenization.
         """
-        made: Cut = self.function(options)
-        return made
+        cut: Cut = self.function(options)
+        return cut
 
 
 schemes: Registry[Scheme] = Registry("pre-tokenization", "tokbench.pretokenization", Boundaries)
@@ -193,13 +193,13 @@ def pretokenization_of(setting: "Setting | Pretokenization", key: str = "pretoke
     """
     if isinstance(setting, Pretokenization):
         return setting
-    name, given = _parts(setting, key)
+    name, values = _parts(setting, key)
     method = schemes[name]
-    if method.options_class is None and not given:
+    if method.options_class is None and not values:
         return Pretokenization(name, method, None)
     from tokbench.options import validated
 
-    options = validated(given, method.options, f"{key} ({name})")
+    options = validated(values, method.options, f"{key} ({name})")
     plain = _setting(method, options)
     text = plain if isinstance(plain, str) else _canonical(plain)
     return Pretokenization(text, method, options)
@@ -207,18 +207,18 @@ def pretokenization_of(setting: "Setting | Pretokenization", key: str = "pretoke
 
 def _parts(setting: Setting, key: str) -> tuple[str, dict[str, Any]]:
     """Return the name and the options in a setting."""
-    found: Any = setting
+    mapping: Any = setting
     if isinstance(setting, str):
         if not setting.startswith("{"):
             return setting, {}
         try:
-            found = json.loads(setting)
+            mapping = json.loads(setting)
         except ValueError:
-            found = None
-    if not isinstance(found, Mapping) or not isinstance(found.get("method"), str):
-        shown = shortened(setting if isinstance(setting, str) else repr(setting))
-        raise TokbenchError(f"{key}: expected a name, or {{method: name, option: value}} (found {shown})")
-    return found["method"], {name: value for name, value in found.items() if name != "method"}
+            mapping = None
+    if not isinstance(mapping, Mapping) or not isinstance(mapping.get("method"), str):
+        excerpt = shortened(setting if isinstance(setting, str) else repr(setting))
+        raise TokbenchError(f"{key}: expected a name, or {{method: name, option: value}} (found {excerpt})")
+    return mapping["method"], {name: value for name, value in mapping.items() if name != "method"}
 
 
 def _setting(method: Scheme, options: "Options | None") -> str | dict[str, Any]:
@@ -240,7 +240,7 @@ def _label(value: Any) -> str:
             f"{key.replace('_', ' ')} {_label(inner)}" for key, inner in value.items() if key != "method"
         )
         return f"{value['method']} ({message})" if "method" in value else message
-    if isinstance(value, list | tuple) and len(value) > LISTED:
+    if isinstance(value, list | tuple) and len(value) > MAX_LISTED_VALUES:
         return f"{len(value):,} ({hashlib.sha256(json.dumps(value).encode()).hexdigest()[:6]})"
     if isinstance(value, list | tuple):
         return ", ".join(map(_label, value))

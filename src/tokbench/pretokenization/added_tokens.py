@@ -23,12 +23,12 @@ from tokbench.pretokenization.sequence import FORMS
 def _validated_setting(setting: Any) -> Any:
     """Validate the other pre-tokenization and return it with all its options."""
     try:
-        chosen = pretokenization_of(setting, "others")
+        scheme = pretokenization_of(setting, "others")
     except TokbenchError as error:
         raise ValueError(str(error)) from None
-    if chosen.method.name == "added_tokens":
+    if scheme.method.name == "added_tokens":
         raise ValueError("has added tokens itself; put all of them here")
-    return chosen.setting
+    return scheme.setting
 
 
 class AddedTokensOptions(Options):
@@ -51,7 +51,7 @@ def added_tokens(options: AddedTokensOptions) -> Cut:
     if others.splits is not None and all(len(others.boundaries(string)) == 2 for string in strings):
         splits = (_pattern(options.tokens), *others.splits)
     if others.scanner is None:
-        return Cut(boundaries=_between(options.tokens, others.boundaries), splits=splits, modules=others.modules)
+        return Cut(boundaries=_split_around(options.tokens, others.boundaries), splits=splits, modules=others.modules)
     joined = np.zeros(65536, np.uint8)
     for string in strings:
         joined[[256 * left + right for left, right in pairwise(string)]] = 1
@@ -69,16 +69,16 @@ def _pattern(tokens: tuple[str, ...]) -> str:
     return "|".join(regex.escape(token, special_only=True) for token in longest)
 
 
-def _between(tokens: tuple[str, ...], others: Boundaries) -> Boundaries:
+def _split_around(tokens: tuple[str, ...], others: Boundaries) -> Boundaries:
     """Return the function for another pre-tokenization that has no scanner."""
     import regex
 
     longest = sorted((token.encode() for token in tokens), key=len, reverse=True)
-    found = regex.compile(b"(" + b"|".join(map(regex.escape, longest)) + b")")
+    separator = regex.compile(b"(" + b"|".join(map(regex.escape, longest)) + b")")
 
     def boundaries(text: bytes) -> NDArray[np.int64]:
         bounds = [np.zeros(1, np.int64)]
-        for number, part in enumerate(found.split(text)):
+        for number, part in enumerate(separator.split(text)):
             if part:
                 ends = np.array([len(part)], np.int64) if number % 2 else others(part)[1:]
                 bounds.append(bounds[-1][-1] + ends)

@@ -32,9 +32,9 @@ def digits(options: DigitsOptions) -> Cut:
 
 def _groups_of(group: int) -> Callable[[str], Iterator[int]]:
     """Return a function that computes groups by arithmetic: a pattern would look ahead to the end of each number."""
-    from tokbench.pretokenization.patterns.cut import compiled
+    from tokbench.pretokenization.patterns.cut import compile_pattern
 
-    numbers = compiled(r"\d+")
+    numbers = compile_pattern(r"\d+")
 
     def ends(text: str) -> Iterator[int]:
         end = 0

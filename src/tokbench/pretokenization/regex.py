@@ -20,9 +20,9 @@ class RegexOptions(Options):
     @field_validator("pattern")
     @classmethod
     def _cuts(cls, pattern: str) -> str:
-        from tokbench.pretokenization.patterns.cut import compiled
+        from tokbench.pretokenization.patterns.cut import compile_pattern
 
-        compiled(pattern)
+        compile_pattern(pattern)
         return pattern
 
 

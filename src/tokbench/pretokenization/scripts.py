@@ -32,7 +32,7 @@ Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezid
 HAN = r"\p{Han}\p{Hiragana}\p{Katakana}\u30FC"
 COMMON = r"^\P{Common} \u30FC"
 """Common, without the characters treated separately."""
-BETWEEN = r"[ \p{Inherited}]"
+JOINING_CHARACTERS = r"[ \p{Inherited}]"
 
 
 def _run(letters: str) -> str:
@@ -40,7 +40,7 @@ def _run(letters: str) -> str:
 
     All repetitions are possessive: their parts begin with different characters.
     """
-    return rf"{BETWEEN}*+[{letters}]++(?:{BETWEEN}++[{letters}]++)*+\p{{Inherited}}*+"
+    return rf"{JOINING_CHARACTERS}*+[{letters}]++(?:{JOINING_CHARACTERS}++[{letters}]++)*+\p{{Inherited}}*+"
 
 
 @cache
@@ -49,7 +49,7 @@ def pattern() -> str:
     listed = [rf"\p{{{name}}}" for name in SCRIPTS.split()]
     unlisted = rf"^ \p{{Inherited}}\p{{Common}}{HAN}{''.join(listed)}"
     first, *others = listed
-    return "|".join([*map(_run, (first, COMMON, HAN, *others, unlisted)), f"{BETWEEN}+"])
+    return "|".join([*map(_run, (first, COMMON, HAN, *others, unlisted)), f"{JOINING_CHARACTERS}+"])
 
 
 @pretokenization("scripts", chosen=True, cites=("kudo2018sentencepiece",))

@@ -23,12 +23,12 @@ from tokbench.pretokenization import Boundaries, Cut, Pretokenization, pretokeni
 def _step(setting: Any) -> Any:
     """Validate a step and return it with all its options."""
     try:
-        chosen = pretokenization_of(setting, "step")
+        scheme = pretokenization_of(setting, "step")
     except TokbenchError as error:
         raise ValueError(str(error)) from None
-    if chosen.method.name == "sequence":
+    if scheme.method.name == "sequence":
         raise ValueError("is a sequence within a sequence; put its steps here")
-    return chosen.setting
+    return scheme.setting
 
 
 FORMS = {"anyOf": [{"type": "string"}, {"type": "object"}]}

@@ -88,17 +88,17 @@ class PretokenCounts:
             longest: Maximum length in bytes; no limit if None.
         """
         lengths = np.diff(self.offsets)
-        kept = np.ones(len(self), np.bool_) if longest is None else lengths <= longest
-        return self._chosen(kept, lengths), self._chosen(~kept, lengths)
+        is_short = np.ones(len(self), np.bool_) if longest is None else lengths <= longest
+        return self._select(is_short, lengths), self._select(~is_short, lengths)
 
-    def _chosen(self, chosen: NDArray[np.bool_], lengths: NDArray[np.int64]) -> "PretokenCounts":
-        if chosen.all():
+    def _select(self, mask: NDArray[np.bool_], lengths: NDArray[np.int64]) -> "PretokenCounts":
+        if mask.all():
             return self
-        offsets = np.concatenate([np.zeros(1, np.int64), lengths[chosen].cumsum()])
-        return PretokenCounts(self.data[np.repeat(chosen, lengths)], offsets, self.counts[chosen], self.scheme)
+        offsets = np.concatenate([np.zeros(1, np.int64), lengths[mask].cumsum()])
+        return PretokenCounts(self.data[np.repeat(mask, lengths)], offsets, self.counts[mask], self.scheme)
 
     @classmethod
-    def merged(
+    def merge(
         cls,
         data: NDArray[np.uint8],
         offsets: NDArray[np.int64],
@@ -144,7 +144,7 @@ class PretokenCounts:
                 "pairs: an item is not a pair of bytes and an integer; pass pairs such as (b'the', 3)"
             ) from None
         offsets = np.cumsum([0, *(len(token) for token, _ in rows)], dtype=np.int64)
-        return cls.merged(data, offsets, np.array(counts, np.int64), pretokenization)
+        return cls.merge(data, offsets, np.array(counts, np.int64), pretokenization)
 
     def to_arrow(self) -> "pa.Table":
         """Return the columns ``pretoken`` (large binary) and ``count`` (int64); metadata names the pre-tokenization."""
@@ -165,7 +165,7 @@ class PretokenCounts:
         Raises:
             ValueError: a column is missing or of another type, a value is null, or a count is negative.
         """
-        return cls.merged(*columns(table), scheme_of(table.schema))
+        return cls.merge(*columns(table), scheme_of(table.schema))
 
     def write(self, path: Path | str) -> None:
         """Write Parquet atomically."""

@@ -79,22 +79,24 @@ def read_language_counts(
     """
     from tokbench.pretokens.files import read_languages
 
-    parts = {language: _named(counts, total.scheme) for language, counts in read_languages(path).items()}
+    parts = {language: _name_scheme(counts, total.scheme) for language, counts in read_languages(path).items()}
     if least > 1:
-        kept = {pretoken for pretoken, _ in total.items()}
-        parts = {language: _among(counts, kept) for language, counts in parts.items()}
+        frequent = {pretoken for pretoken, _ in total.items()}
+        parts = {language: _select(counts, frequent) for language, counts in parts.items()}
     tests = None
     if development is not None:
-        tests = {language: _named(counts, total.scheme) for language, counts in read_languages(development).items()}
+        tests = {
+            language: _name_scheme(counts, total.scheme) for language, counts in read_languages(development).items()
+        }
     return LanguageCounts.of(parts, tests)
 
 
-def _named(counts: PretokenCounts, scheme: str | None) -> PretokenCounts:
+def _name_scheme(counts: PretokenCounts, scheme: str | None) -> PretokenCounts:
     """Return counts with a pre-tokenization, if they do not name theirs."""
     return PretokenCounts(counts.data, counts.offsets, counts.counts, counts.scheme or scheme)
 
 
-def _among(counts: PretokenCounts, kept: set[bytes]) -> PretokenCounts:
+def _select(counts: PretokenCounts, frequent: set[bytes]) -> PretokenCounts:
     """Return the pre-tokens that are in a set."""
-    pairs = [(pretoken, count) for pretoken, count in counts.items() if pretoken in kept]
+    pairs = [(pretoken, count) for pretoken, count in counts.items() if pretoken in frequent]
     return PretokenCounts.from_pairs(pairs, counts.scheme)

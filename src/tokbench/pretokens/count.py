@@ -12,7 +12,7 @@ from tokbench.kernels.count import Counter
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
 
-NOTHING = "no pre-token counts to merge; name at least one file made with 'tokbench count'"
+NO_COUNTS = "no pre-token counts to merge; name at least one file made with 'tokbench count'"
 
 
 def count_pretokens(documents: Iterable[bytes], scheme: Setting | Pretokenization) -> PretokenCounts:
@@ -29,9 +29,9 @@ def count_pretokens(documents: Iterable[bytes], scheme: Setting | Pretokenizatio
         TokbenchError: there is no such pre-tokenization, its boundaries do not split the text, or the search of a
             pattern does not end.
     """
-    chosen = pretokenization_of(scheme)
-    found = count_languages((("", text) for text in documents), chosen)
-    return found.get("", PretokenCounts.from_pairs([], chosen.text))
+    pretokenization = pretokenization_of(scheme)
+    counts_by_language = count_languages((("", text) for text in documents), pretokenization)
+    return counts_by_language.get("", PretokenCounts.from_pairs([], pretokenization.text))
 
 
 def count_languages(
@@ -50,21 +50,21 @@ def count_languages(
     Raises:
         TokbenchError: as :func:`count_pretokens`.
     """
-    chosen = pretokenization_of(scheme)
-    scanner = chosen.scanner
+    pretokenization = pretokenization_of(scheme)
+    scanner = pretokenization.scanner
     counters: dict[str, Counter] = {}
     for number, (language, text) in enumerate(documents):
         if language not in counters:
             counters[language] = Counter(scanner)
         if scanner is None:
-            counters[language].add_pretokens(*cut_by(chosen, text, number))
+            counters[language].add_pretokens(*cut_by(pretokenization, text, number))
         else:
             counters[language].add(text)
-    counted = {language: _counted(counter, chosen.text) for language, counter in counters.items()}
-    return by_tag(counted, lambda one, other: merge_counts([one, other]))
+    counts_by_language = {language: _counts_of(counter, pretokenization.text) for language, counter in counters.items()}
+    return by_tag(counts_by_language, lambda one, other: merge_counts([one, other]))
 
 
-def _counted(counter: Counter, scheme: str) -> PretokenCounts:
+def _counts_of(counter: Counter, scheme: str) -> PretokenCounts:
     data, offsets, counts = counter.counts()
     return PretokenCounts(data, offsets, counts, scheme)
 
@@ -94,7 +94,7 @@ def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts
         except OverflowError as error:
             raise TokbenchError(f"{name}: with the parts before it, {error}; {TOO_MUCH}") from None
     if first is None:
-        raise TokbenchError(NOTHING)
+        raise TokbenchError(NO_COUNTS)
     data, offsets, totals = counter.counts()
     return PretokenCounts(data, offsets, totals, first[1], text_bytes=text_bytes if normalised else None)
 
@@ -103,12 +103,12 @@ def check_scheme(name: str, scheme: str | None, first: tuple[str, str | None]) -
     """Check that a part has the pre-tokenization of the first part (name and pre-tokenization)."""
     if scheme != first[1]:
         raise TokbenchError(
-            f"{name}: pre-tokens of {_quoted(scheme)}, but {first[0]} has those of {_quoted(first[1])}; "
+            f"{name}: pre-tokens of {_quote(scheme)}, but {first[0]} has those of {_quote(first[1])}; "
             "count both with one pre-tokenization"
         )
 
 
-def _quoted(scheme: str | None) -> str:
+def _quote(scheme: str | None) -> str:
     return "an unnamed pre-tokenization" if scheme is None else f"'{scheme}'"
 
 

@@ -19,7 +19,7 @@ from tokbench.io.atomic import atomic_file, scratch_folder
 from tokbench.kernels.runs import Merge, give_back
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
-from tokbench.pretokens.count import NOTHING, check_scheme, count_languages, cut_by
+from tokbench.pretokens.count import NO_COUNTS, check_scheme, count_languages, cut_by
 from tokbench.pretokens.files import Arrays, language_table, read_languages, read_parts
 from tokbench.pretokens.spilling_counter import MemoryBound, SpillingCounter
 from tokbench.pretokens.tables import counts_writer
@@ -213,7 +213,7 @@ def merge_external(parts: Sequence[Path | str], path: Path | str, bound: MemoryB
     """
     bound.require("to merge counts")
     if not parts:
-        raise TokbenchError(NOTHING)
+        raise TokbenchError(NO_COUNTS)
     first: tuple[str, str | None] | None = None
     with scratch_folder(path) as folder:
         counter = SpillingCounter(folder, bound)

@@ -52,24 +52,24 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
             repeated, or the numbers of words and counts differ. The message names file and record.
     """
     text = read_bytes(Path(words), REMEDY)
-    taken = resident_bytes() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
-    require_megabytes("this list of words", taken, megabytes, "pass a Parquet table, which is read in batches")
-    spelt = text.split(b" ")
+    memory = resident_bytes() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
+    require_megabytes("this list of words", memory, megabytes, "pass a Parquet table, which is read in batches")
+    spellings = text.split(b" ")
     numbers = read_bytes(Path(counts), REMEDY).splitlines()
-    if len(spelt) != len(numbers):
+    if len(spellings) != len(numbers):
         raise TokbenchError(
-            f"{words}: {len(spelt)} words, but {counts} has {len(numbers)} lines; provide one count per word"
+            f"{words}: {len(spellings)} words, but {counts} has {len(numbers)} lines; provide one count per word"
         )
     pairs: dict[bytes, int] = {}
-    for record, (word, line) in enumerate(zip(spelt, numbers, strict=True), 1):
+    for record, (word, line) in enumerate(zip(spellings, numbers, strict=True), 1):
         if not word or word in pairs:
             fault = "is empty" if not word else f"{word[:60].decode(errors='replace')!r} is repeated"
             raise TokbenchError(f"{words}: word {record} {fault}; list each word once, separated by single spaces")
         try:
             pairs[word] = whole_number(line.strip().decode(), 0, LARGEST_BYTES)
         except ValueError:
-            shown = line[:60].decode(errors="replace")
-            raise TokbenchError(f"{counts}:{record}: {shown!r} is not a count; correct it") from None
+            excerpt = line[:60].decode(errors="replace")
+            raise TokbenchError(f"{counts}:{record}: {excerpt!r} is not a count; correct it") from None
     try:
         return PretokenCounts.from_pairs(pairs.items())
     except OverflowError as error:
@@ -82,7 +82,7 @@ Arrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
 def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays]]]:
     """Return the pre-tokenization of a file of counts, and an iterator over its rows by language.
 
-    The arrays are those of :meth:`tokbench.pretokens.PretokenCounts.merged`.
+    The arrays are those of :meth:`tokbench.pretokens.PretokenCounts.merge`.
 
     Raises:
         TokbenchError: the file is missing or is not a file of counts; the message names it.
@@ -92,11 +92,11 @@ def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays
         raise TokbenchError(f"{path}: no such file of pre-token counts; make one with 'tokbench count'")
     if not is_parquet(path):
         return None, _of_tsv(path)
-    with _opened(path) as file:
+    with _open(path) as file:
         return scheme_of(file.schema_arrow), _of_parquet(path)
 
 
-def _opened(path: Path) -> "AbstractContextManager[pq.ParquetFile]":
+def _open(path: Path) -> "AbstractContextManager[pq.ParquetFile]":
     return parquet(path, "a readable file of pre-token counts", "make it again", in_pieces=True)
 
 
@@ -111,7 +111,7 @@ def _of_tsv(path: Path) -> Iterator[tuple[str, Arrays]]:
 def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
     import pyarrow as pa
 
-    with _opened(path) as file:
+    with _open(path) as file:
         verification = Verification(path, file)
         present = [name for name in ("language", "pretoken", "count") if name in file.schema_arrow.names]
         for batch in pieces(file, present, BATCH):
@@ -197,8 +197,8 @@ def _counts_by_language(table: "pa.Table") -> dict[str, PretokenCounts]:
     return dict(sorted(by_tag(counts, _sum).items()))
 
 
-def _sum(one: PretokenCounts, other: PretokenCounts) -> PretokenCounts:
-    return merge_counts([one, other])
+def _sum(first: PretokenCounts, second: PretokenCounts) -> PretokenCounts:
+    return merge_counts([first, second])
 
 
 def check_stage(
@@ -263,11 +263,11 @@ def read_min_count(path: Path | str, least: int) -> tuple[PretokenCounts, Droppe
     scheme, parts = read_parts(path)
     for language, (data, offsets, counts) in parts:
         if language or not _descend(last, counts):
-            whole = PretokenCounts.read(path)
-            return _without_rare(whole, least)
-        kept = int(np.searchsorted(-counts, -least, side="right"))
+            complete = PretokenCounts.read(path)
+            return _without_rare(complete, least)
+        frequent = int(np.searchsorted(-counts, -least, side="right"))
         try:
-            counter.add_pretokens(data, offsets[: kept + 1], counts[:kept])
+            counter.add_pretokens(data, offsets[: frequent + 1], counts[:frequent])
         except OverflowError as error:
             raise TokbenchError(f"{path}: {error}; {TOO_MUCH}") from None
         unique += int((counts > 0).sum())
@@ -275,27 +275,27 @@ def read_min_count(path: Path | str, least: int) -> tuple[PretokenCounts, Droppe
         total_bytes += int(np.diff(offsets) @ counts)
         last = counts[-1] if len(counts) else last
     data, offsets, counts = counter.counts()
-    found = PretokenCounts(data, offsets, counts, scheme)
-    return found, _left_out(found, least, unique, total, total_bytes)
+    result = PretokenCounts(data, offsets, counts, scheme)
+    return result, _left_out(result, least, unique, total, total_bytes)
 
 
 def _descend(last: Any, counts: Any) -> bool:
     return not len(counts) or ((last is None or counts[0] <= last) and bool((counts[1:] <= counts[:-1]).all()))
 
 
-def _without_rare(whole: PretokenCounts, least: int) -> tuple[PretokenCounts, DroppedPretokens]:
-    kept = int(np.searchsorted(-whole.counts, -least, side="right"))
-    end = whole.offsets[kept]
-    found = PretokenCounts(
-        whole.data[:end].copy(), whole.offsets[: kept + 1].copy(), whole.counts[:kept].copy(), whole.scheme
+def _without_rare(counts: PretokenCounts, least: int) -> tuple[PretokenCounts, DroppedPretokens]:
+    number = int(np.searchsorted(-counts.counts, -least, side="right"))
+    end = counts.offsets[number]
+    frequent = PretokenCounts(
+        counts.data[:end].copy(), counts.offsets[: number + 1].copy(), counts.counts[:number].copy(), counts.scheme
     )
-    return found, _left_out(found, least, len(whole), whole.total, whole.total_bytes)
+    return frequent, _left_out(frequent, least, len(counts), counts.total, counts.total_bytes)
 
 
-def _left_out(found: PretokenCounts, least: int, unique: int, total: int, total_bytes: int) -> DroppedPretokens:
+def _left_out(frequent: PretokenCounts, least: int, unique: int, total: int, total_bytes: int) -> DroppedPretokens:
     return DroppedPretokens(
         least,
-        unique - len(found),
-        1 - found.total / total if total else 0.0,
-        1 - found.total_bytes / total_bytes if total_bytes else 0.0,
+        unique - len(frequent),
+        1 - frequent.total / total if total else 0.0,
+        1 - frequent.total_bytes / total_bytes if total_bytes else 0.0,
     )

@@ -92,9 +92,9 @@ class SpillingCounter:
         self._weight = 0
 
     @property
-    def leased(self) -> int:
+    def leased_bytes(self) -> int:
         """Bytes of all tables, including leased bytes not yet in use."""
-        return sum(map(_leased, self._tables.values()))
+        return sum(map(_leased_bytes, self._tables.values()))
 
     def add(self, language: str, text: bytes) -> None:
         """Split a document into pre-tokens and count them.
@@ -137,7 +137,7 @@ class SpillingCounter:
     def shrink(self) -> int:
         """Write the largest tables to disk until the rest fits into the limit, and return the bytes in use."""
         self._make_room(0)
-        return self._used()
+        return self._used_bytes()
 
     def spill(self) -> dict[str, list[Path]]:
         """Write all tables to disk, and return the runs of each language, sorted by bytes."""
@@ -163,38 +163,38 @@ class SpillingCounter:
         """Extend the lease of a full table, or write the table to disk."""
         table = self._tables[language]
         wider = 2 * SLOT_BYTES * table.slots
-        if wanted := table.wanted:
-            step = max(wanted, LEASE_STEP, table.leased_bytes // 8)
+        if needed := table.wanted:
+            step = max(needed, LEASE_STEP, table.leased_bytes // 8)
             if not self._make_room(step):
                 raise TokbenchError(
-                    f"a pre-token of {wanted:,} bytes does not fit into the memory allowed; raise --memory"
+                    f"a pre-token of {needed:,} bytes does not fit into the memory allowed; raise --memory"
                 )
             table = self._table(language)
             self._lease(table, extra_bytes=table.leased_bytes + step)
         elif len(table) >= self._bound.pretokens:
             self._write(language)
-        elif self._left() >= wider:
+        elif self._free_bytes() >= wider:
             self._lease(table, 2 * table.slots, table.leased_bytes)
-        elif self._left() < 0:
+        elif self._free_bytes() < 0:
             self._spill(language)
         else:
-            self._write(language, wider=4 * wider <= 3 * (self._left() + _leased(table)))
+            self._write(language, wider=4 * wider <= 3 * (self._free_bytes() + _leased_bytes(table)))
 
     def _lease(self, table: Counter, slots: int | None = None, extra_bytes: int = 0) -> None:
         table.lease(min(pretokens_in(slots or table.slots), self._bound.pretokens), extra_bytes)
 
-    def _used(self) -> int:
+    def _used_bytes(self) -> int:
         return sum(table.held for table in self._tables.values())
 
-    def _left(self) -> int:
-        return self._bound.room(self._used()) - self.leased
+    def _free_bytes(self) -> int:
+        return self._bound.room(self._used_bytes()) - self.leased_bytes
 
     def _make_room(self, size: int) -> bool:
         """Write the largest tables to disk until ``size`` bytes are free; return whether they are."""
-        while self._left() < size:
+        while self._free_bytes() < size:
             if not self._tables:
                 return False
-            self._spill(max(self._tables, key=lambda language: (_leased(self._tables[language]), language)))
+            self._spill(max(self._tables, key=lambda language: (_leased_bytes(self._tables[language]), language)))
         return True
 
     def _spill(self, language: str) -> None:
@@ -214,5 +214,5 @@ class SpillingCounter:
         self._runs[language].append(run)
 
 
-def _leased(table: Counter) -> int:
+def _leased_bytes(table: Counter) -> int:
     return SLOT_BYTES * table.slots + table.leased_bytes

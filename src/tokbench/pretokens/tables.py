@@ -98,30 +98,30 @@ class Verification:
     """
 
     def __init__(self, path: Path, file: "pq.ParquetFile") -> None:
-        own = path.absolute().parts[-4:-3] == ("pretokens",)
-        self._remedy = "delete it and run the workflow again" if own else "make it again"
+        is_ours = path.absolute().parts[-4:-3] == ("pretokens",)
+        self._remedy = "delete it and run the workflow again" if is_ours else "make it again"
         self._path = path
-        self._noted = (file.metadata.metadata or {}).get(CHECKSUM.encode())
-        self._found = Checksum()
-        if own and self._noted is None:
+        self._expected = (file.metadata.metadata or {}).get(CHECKSUM.encode())
+        self._checksum = Checksum()
+        if is_ours and self._expected is None:
             reason = "has no checksum of its rows, so another program wrote it"
             raise TokbenchError(f"{path}: {reason}; {self._remedy}")
 
     def add(self, rows: "pa.Table") -> None:
         """Add rows in the order of the file."""
-        if self._noted is not None:
-            self._found.add(rows)
+        if self._expected is not None:
+            self._checksum.add(rows)
 
     def end(self) -> None:
         """Verify the rows added so far."""
-        if self._noted is not None and self._noted.decode("ascii", "replace") != self._found.digest():
+        if self._expected is not None and self._expected.decode("ascii", "replace") != self._checksum.digest():
             raise TokbenchError(f"{self._path}: not as it was written; {self._remedy}")
 
 
 def columns(table: "pa.Table") -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Return the columns ``pretoken`` and ``count`` of a table as arrays.
 
-    They are the arguments of :meth:`tokbench.pretokens.PretokenCounts.merged`.
+    They are the arguments of :meth:`tokbench.pretokens.PretokenCounts.merge`.
 
     Raises:
         ValueError: as :meth:`tokbench.pretokens.PretokenCounts.from_arrow`.

@@ -16,7 +16,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.compression import COMPRESSED, plain_name
 from tokbench.io.json import parse_json
 from tokbench.pretokenization.patterns.coverage import left_out
-from tokbench.pretokenization.patterns.dialects import FANCY_REGEX, NotNativeError, translated
+from tokbench.pretokenization.patterns.dialects import FANCY_REGEX, NotNativeError, translate
 from tokbench.tokenizer.rank_lines import NOT_UTF8
 from tokbench.vocabulary import Vocabulary
 
@@ -45,7 +45,7 @@ def native_ranks(
     if pattern.expression is None or segmentation is not None:  # No library has its ids.
         setting = pattern_setting(pattern.name or str(pattern.expression), "--pattern")
         return NativeTokenizer(vocabulary, setting, segmentation or "ranked")
-    translation = translated(pattern.expression, FANCY_REGEX)
+    translation = translate(pattern.expression, FANCY_REGEX)
     setting = native_setting([translation], pattern.name)
     if (outside := left_out(translation.pattern)) is not None:
         raise NotNativeError(

@@ -22,8 +22,8 @@ from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.pretokenization import pretokenization_of, schemes
 from tokbench.pretokenization.patterns.coverage import left_out
-from tokbench.pretokenization.patterns.dialects import ONIGURUMA, NotNativeError, TranslatedPattern, translated
-from tokbench.pretokenization.patterns.parse import Characters, parsed
+from tokbench.pretokenization.patterns.dialects import ONIGURUMA, NotNativeError, TranslatedPattern, translate
+from tokbench.pretokenization.patterns.parse import Characters, parse
 from tokbench.tokenizer.hugging_face import BYTE_OF, spelled_bytes
 from tokbench.tokenizer.libraries import open_library
 from tokbench.tokenizer.libraries.charsmaps import check_charsmaps
@@ -98,7 +98,7 @@ def _translations(value: Mapping[str, Any] | None) -> list[TranslatedPattern]:
         raise NotNativeError("it puts a space before every text")
     translations = [_translation(step) for step in steps[:-1]]
     if steps[-1].get("use_regex", True):
-        translations.append(translated(str(schemes["gpt2"].pattern), ONIGURUMA))
+        translations.append(translate(str(schemes["gpt2"].pattern), ONIGURUMA))
     return translations
 
 
@@ -124,7 +124,7 @@ def _translation(step: Mapping[str, Any]) -> TranslatedPattern:
 
     [(form, text)] = step["pattern"].items()
     pattern = regex.escape(text, special_only=True) if form == "String" else text
-    return _split(translated(pattern, ONIGURUMA), step["behavior"], inverted=bool(step.get("invert")))
+    return _split(translate(pattern, ONIGURUMA), step["behavior"], inverted=bool(step.get("invert")))
 
 
 def _split(pattern: TranslatedPattern, behaviour: str, *, inverted: bool) -> TranslatedPattern:
@@ -144,7 +144,7 @@ def _split(pattern: TranslatedPattern, behaviour: str, *, inverted: bool) -> Tra
                 f"(U+{ord(outside):04X}, for one)"
             )
         return pattern
-    if not isinstance(parsed(pattern.pattern), Characters):
+    if not isinstance(parse(pattern.pattern), Characters):
         raise NotNativeError(f"it cuts by Split with the behaviour {behaviour}, by more than one character")
     within = f"(?:{pattern.pattern})"
     between = rf"(?:(?!{pattern.pattern})[\s\S])+"
@@ -162,7 +162,7 @@ def _split(pattern: TranslatedPattern, behaviour: str, *, inverted: bool) -> Tra
 
 
 def _of_step(part: str, kind: str, *, repeated: bool = False) -> TranslatedPattern:
-    [ranges] = translated(part, ONIGURUMA).sets.values()
+    [ranges] = translate(part, ONIGURUMA).sets.values()
     return TranslatedPattern(f"{part}+" if repeated else part, steps={kind: ranges})
 
 

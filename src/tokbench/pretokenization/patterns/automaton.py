@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tokbench.pretokenization.patterns.characters import LAST, Ranges, single
-from tokbench.pretokenization.patterns.parse import Ahead, Characters, Choice, LanguageError, Node, Repeat
+from tokbench.pretokenization.patterns.parse import Characters, Choice, LanguageError, LookAhead, Node, Repeat
 from tokbench.pretokenization.patterns.parse import Sequence as Joined
 
 MOST_CLASSES = 250
@@ -42,10 +42,10 @@ class Classes:
 
     def of_ascii(self) -> bytes:
         """Return the classes of the first 128 characters."""
-        found = bytearray(128)
+        numbers = bytearray(128)
         for first, number in self.runs:
-            found[first:] = bytes([number]) * (128 - first) if first < 128 else b""
-        return bytes(found)
+            numbers[first:] = bytes([number]) * (128 - first) if first < 128 else b""
+        return bytes(numbers)
 
 
 def classes_of(sets: Iterable[Ranges]) -> Classes:
@@ -54,9 +54,9 @@ def classes_of(sets: Iterable[Ranges]) -> Classes:
     Raises:
         LanguageError: there are too many classes.
     """
-    known = list(dict.fromkeys(sets))
+    distinct = list(dict.fromkeys(sets))
     changes: dict[int, int] = {0: 0}
-    for number, ranges in enumerate(known):
+    for number, ranges in enumerate(distinct):
         for first, last in ranges:
             changes[first] = changes.get(first, 0) ^ 1 << number
             changes[last + 1] = changes.get(last + 1, 0) ^ 1 << number
@@ -70,8 +70,8 @@ def classes_of(sets: Iterable[Ranges]) -> Classes:
     if len(numbers) > MOST_CLASSES:
         raise LanguageError
     members = {
-        ranges: sum(1 << number for held, number in numbers.items() if held >> index & 1)
-        for index, ranges in enumerate(known)
+        ranges: sum(1 << number for index_bits, number in numbers.items() if index_bits >> index & 1)
+        for index, ranges in enumerate(distinct)
     }
     return Classes(tuple(runs), len(numbers), members)
 
@@ -79,7 +79,7 @@ def classes_of(sets: Iterable[Ranges]) -> Classes:
 def sets_in(node: Node) -> Iterator[Ranges]:
     """Yield the sets of characters in a pattern."""
     match node:
-        case Characters(ranges) | Ahead(ranges):
+        case Characters(ranges) | LookAhead(ranges):
             yield ranges
         case Joined(parts):
             for part in parts:
@@ -94,7 +94,7 @@ def sets_in(node: Node) -> Iterator[Ranges]:
 def looks_for_end(node: Node) -> bool:
     """Return whether a pattern treats a line feed at the end of the text specially (``$``)."""
     match node:
-        case Ahead(final=final):
+        case LookAhead(final=final):
             return final
         case Joined(parts):
             return any(map(looks_for_end, parts))
@@ -131,15 +131,15 @@ class Symbols:
         """Return the symbols that a character of a class may be."""
         return (number, self.final) if self.final is not None and number == self.feed else (number,)
 
-    def taking(self, ranges: Ranges) -> int:
+    def symbols_in(self, ranges: Ranges) -> int:
         """Return the symbols in a set of characters, as a bit mask."""
-        found = self.classes.members[ranges]
-        return found | 1 << self.final if self.final is not None and found >> self.feed & 1 else found
+        symbols = self.classes.members[ranges]
+        return symbols | 1 << self.final if self.final is not None and symbols >> self.feed & 1 else symbols
 
-    def before(self, ahead: Ahead) -> int:
+    def symbols_ahead(self, ahead: LookAhead) -> int:
         """Return the symbols that satisfy a look-ahead, as a bit mask."""
-        found = self.taking(ahead.ranges) | (ahead.end << self.end)
-        return found | 1 << self.final if ahead.final and self.final is not None else found
+        symbols = self.symbols_in(ahead.ranges) | (ahead.end << self.end)
+        return symbols | 1 << self.final if ahead.final and self.final is not None else symbols
 
 
 def symbols_of(nodes: Sequence[Node], more: Iterable[Ranges] = ()) -> Symbols:
@@ -158,14 +158,14 @@ class PatternGraph:
 
     symbols: Symbols
     kinds: list[str] = field(default_factory=lambda: ["match"])
-    allowed: list[int] = field(default_factory=lambda: [0])
+    symbol_masks: list[int] = field(default_factory=lambda: [0])
     ways: list[tuple[int, ...]] = field(default_factory=lambda: [()])
 
     def add(self, kind: str, allowed: int, *ways: int) -> int:
         if len(self.kinds) >= MOST_NODES:
             raise LanguageError
         self.kinds.append(kind)
-        self.allowed.append(allowed)
+        self.symbol_masks.append(allowed)
         self.ways.append(ways)
         return len(self.kinds) - 1
 
@@ -173,9 +173,9 @@ class PatternGraph:
         """Add a node that continues at ``then``; return its number."""
         match node:
             case Characters(ranges):
-                return self.add("take", self.symbols.taking(ranges), then)
-            case Ahead():
-                return self.add("look", self.symbols.before(node), then)
+                return self.add("take", self.symbols.symbols_in(ranges), then)
+            case LookAhead():
+                return self.add("look", self.symbols.symbols_ahead(node), then)
             case Joined(parts):
                 for part in reversed(parts):
                     then = self.build(part, then)
@@ -189,8 +189,8 @@ class PatternGraph:
         """Add copies of a repeated node: the required ones, then the optional ones."""
         leave = then
         if node.possessive and isinstance(node.node, Characters):
-            every = (1 << self.symbols.count) - 1
-            leave = self.add("look", every & ~self.symbols.taking(node.node.ranges), then)
+            all_symbols = (1 << self.symbols.count) - 1
+            leave = self.add("look", all_symbols & ~self.symbols.symbols_in(node.node.ranges), then)
         if node.most is None:
             start = self.add("choose", 0)
             ways = (self.build(node.node, start), leave)
@@ -207,7 +207,7 @@ class PatternGraph:
     def follow(self, threads: Sequence[int], symbol: int) -> tuple[bool, tuple[int, ...]]:
         """Return whether a match ends before a symbol, and the nodes after it in order of preference."""
         seen: set[int] = set()
-        found: dict[int, None] = {}
+        targets: dict[int, None] = {}
         stack = list(reversed(threads))
         while stack:
             node = stack.pop()
@@ -216,15 +216,15 @@ class PatternGraph:
             seen.add(node)
             kind = self.kinds[node]
             if kind == "match":
-                return True, tuple(found)
+                return True, tuple(targets)
             if kind == "choose":
                 stack.extend(reversed(self.ways[node]))
-            elif self.allowed[node] >> symbol & 1:
+            elif self.symbol_masks[node] >> symbol & 1:
                 if kind == "look":
                     stack.append(self.ways[node][0])
                 else:
-                    found.setdefault(self.ways[node][0])
-        return False, tuple(found)
+                    targets.setdefault(self.ways[node][0])
+        return False, tuple(targets)
 
 
 @dataclass(frozen=True)
@@ -245,14 +245,14 @@ class Automaton:
 
     def match(self, text: Sequence[int], start: int = 0) -> int:
         """Return the end of the match that starts at ``start`` in a list of symbols; the last symbol is the end."""
-        state, found = START, start
+        state, end = START, start
         for place in range(start, len(text)):
             if self.ends[state] >> text[place] & 1:
-                found = place
+                end = place
             state = self.targets[state][text[place]]
             if state == DEAD:
                 break
-        return found
+        return end
 
 
 def automaton_of(symbols: Symbols, nodes: Sequence[Node], worlds: Sequence[int]) -> Automaton:
@@ -275,6 +275,7 @@ def automaton_of(symbols: Symbols, nodes: Sequence[Node], worlds: Sequence[int])
     targets: list[list[int]] = [[DEAD] * symbols.count]
     ends: list[int] = [0]
 
+    # States are sets of nodes in one world; new ones are numbered when they are reached.
     def number(world: int, threads: tuple[int, ...]) -> int:
         if not threads:
             return DEAD
@@ -288,6 +289,7 @@ def automaton_of(symbols: Symbols, nodes: Sequence[Node], worlds: Sequence[int])
             pending.append(key)
         return numbers[key]
 
+    # The start, where no match may be empty.
     targets.append([DEAD] * symbols.count)
     ends.append(0)
     for symbol in range(symbols.end):
@@ -298,13 +300,14 @@ def automaton_of(symbols: Symbols, nodes: Sequence[Node], worlds: Sequence[int])
         targets[START][symbol] = number(world, threads)
     if any(graph.follow((start,), symbols.end)[0] for start in starts):
         raise LanguageError
+    # All other states. A character of another world ends a match like the end of the text.
     while pending:
-        world, held = key = pending.pop()
+        world, state_threads = key = pending.pop()
         state = numbers[key]
-        at_end = graph.follow(held, symbols.end)[0]
+        at_end = graph.follow(state_threads, symbols.end)[0]
         for symbol in range(symbols.count):
             if symbol < symbols.end and world_of[symbol] == world:
-                ended, threads = graph.follow(held, symbol)
+                ended, threads = graph.follow(state_threads, symbol)
                 targets[state][symbol] = number(world, threads)
             else:
                 ended = at_end

@@ -92,7 +92,7 @@ class Steps:
 
     Attributes:
         classes: number of classes of characters.
-        beside: bit mask of the classes in the same world, by class.
+        same_world: bit mask of the classes in the same world, by class.
         sure: bit mask of the classes at which every match that is tried succeeds.
         starts: bit mask of the classes at which a match may start.
     """
@@ -102,96 +102,99 @@ class Steps:
         symbols = automaton.symbols
         self.classes = symbols.classes.count
         worlds = automaton.worlds
-        self.beside = [
+        self.same_world = [
             self._bits(number for number in range(self.classes) if worlds[number] == worlds[other])
             for other in range(self.classes)
         ]
         self._groups = [symbols.of_class(number) for number in range(self.classes)]
-        self._after: dict[tuple[int, int], int] = {}
+        self._targets: dict[tuple[int, int], int] = {}
         states = range(len(automaton.targets))
+        # Classes at which a match is certain, or possible.
         self.sure = self._bits(
             number
             for number in range(self.classes)
-            if all(self.surely >> self._start(s) & 1 for s in self._groups[number])
+            if all(self.sure_states >> self._start(s) & 1 for s in self._groups[number])
         )
         self.starts = self._bits(
             number for number in range(self.classes) if any(map(self._start, self._groups[number]))
         )
+        # States by symbol: those in which the scan goes on, those at an end, and those with a certain later end.
         alive = [self._bits(q for q in states if automaton.targets[q][s] != DEAD) for s in range(symbols.count)]
         ended = [self._bits(q for q in states if automaton.ends[q] >> s & 1) for s in range(symbols.count)]
-        outdone = [
-            self._bits(q for q in states if self.surely >> automaton.targets[q][s] & 1) for s in range(symbols.count)
+        surpassed = [
+            self._bits(q for q in states if self.sure_states >> automaton.targets[q][s] & 1)
+            for s in range(symbols.count)
         ]
-        self.alive = [self._joined(alive[s] for s in group) for group in self._groups]
-        self.ending = [self._joined(ended[s] & ~outdone[s] for s in group) for group in self._groups]
-        self.unlike_end = [self._joined(ended[s] ^ ended[symbols.end] for s in group) for group in self._groups]
+        self.alive = [self._union(alive[s] for s in group) for group in self._groups]
+        self.ending_states = [self._union(ended[s] & ~surpassed[s] for s in group) for group in self._groups]
+        self.unlike_end = [self._union(ended[s] ^ ended[symbols.end] for s in group) for group in self._groups]
 
     @staticmethod
     def _bits(numbers: Iterable[int]) -> int:
-        found = 0
+        bits = 0
         for number in numbers:
-            found |= 1 << number
-        return found
+            bits |= 1 << number
+        return bits
 
     @staticmethod
-    def _joined(sets: Iterable[int]) -> int:
-        found = 0
-        for each in sets:
-            found |= each
-        return found
+    def _union(sets: Iterable[int]) -> int:
+        bits = 0
+        for member in sets:
+            bits |= member
+        return bits
 
     def _start(self, symbol: int) -> int:
         return self._automaton.targets[START][symbol]
 
     @cached_property
-    def surely(self) -> int:
+    def sure_states(self) -> int:
         """States in which a match is certain to end at this place or later."""
         automaton = self._automaton
-        held = (1 << len(automaton.targets)) - 2
+        states = (1 << len(automaton.targets)) - 2
         while True:
-            left = held
+            remaining = states
             for state in range(1, len(automaton.targets)):
                 for symbol, target in enumerate(automaton.targets[state]):
-                    if not automaton.ends[state] >> symbol & 1 and not held >> target & 1:
-                        left &= ~(1 << state)
-            if left == held:
-                return held
-            held = left
+                    if not automaton.ends[state] >> symbol & 1 and not states >> target & 1:
+                        remaining &= ~(1 << state)
+            if remaining == states:
+                return states
+            states = remaining
 
     @cached_property
     def all_states(self) -> int:
         """All states except the dead one."""
         return (1 << len(self._automaton.targets)) - 2
 
-    def after(self, states: int, number: int) -> int:
+    def step(self, states: int, number: int) -> int:
         """Return the live states after a character of a class, also after a line feed at the end of the text."""
-        known = self._after.get((states, number))
-        if known is not None:
-            return known
-        found, left, reached = 0, states, self._reached[number]
-        while left:
-            found |= reached[(left & -left).bit_length() - 1]
-            left &= left - 1
-        self._after[states, number] = found & ~1
-        return found & ~1
+        cached = self._targets.get((states, number))
+        if cached is not None:
+            return cached
+        targets, remaining, reached = 0, states, self._next_states[number]
+        while remaining:
+            targets |= reached[(remaining & -remaining).bit_length() - 1]
+            remaining &= remaining - 1
+        self._targets[states, number] = targets & ~1
+        return targets & ~1
 
     @cached_property
-    def _reached(self) -> list[list[int]]:
+    def _next_states(self) -> list[list[int]]:
         """States that follow each state by a character of each class."""
         return [
-            [self._joined(1 << targets[symbol] for symbol in group) for targets in self._automaton.targets]
+            [self._union(1 << targets[symbol] for symbol in group) for targets in self._automaton.targets]
             for group in self._groups
         ]
 
-    def closed(self, states: int, classes: Iterable[int]) -> int:
+    def closure(self, states: int, classes: Iterable[int]) -> int:
         """Return the states after any number of characters of these classes, including zero."""
         while True:
-            found = states
+            states_next_states = states
             for number in classes:
-                found |= self.after(states, number)
-            if found == states:
-                return found
-            states = found
+                states_next_states |= self.step(states, number)
+            if states_next_states == states:
+                return states_next_states
+            states = states_next_states
 
     def pair_statements(self, live: Callable[[int], int]) -> PairStatements:
         """Return the statements of pairs, given a function from a class to the live states after it."""
@@ -199,18 +202,18 @@ class Steps:
         for before in range(self.classes):
             states, ends, goes_on = live(before), self.gap_ends(before), self.gap_goes_on(before)
             dead = self._bits(number for number, alive in enumerate(self.alive) if not states & alive)
-            kept = self._bits(number for number, ending in enumerate(self.ending) if not states & ending)
-            always.append(ends & dead & ~(goes_on & kept))
-            never.append(goes_on & kept)
+            endings = self._bits(number for number, ending in enumerate(self.ending_states) if not states & ending)
+            always.append(ends & dead & ~(goes_on & endings))
+            never.append(goes_on & endings)
         return PairStatements(tuple(always), tuple(never))
 
     def gap_ends(self, before: int) -> int:
         """Return the classes that end a gap after a character of class ``before``; all (-1) if that is in no gap."""
-        return -1 if self.sure >> before & 1 else self.sure | ~self.beside[before]
+        return -1 if self.sure >> before & 1 else self.sure | ~self.same_world[before]
 
     def gap_goes_on(self, before: int) -> int:
         """Return the classes that do not end a gap after class ``before``; all (-1) if that is in no gap."""
-        return -1 if self.sure >> before & 1 else self.beside[before] & ~self.starts
+        return -1 if self.sure >> before & 1 else self.same_world[before] & ~self.starts
 
 
 def settled_pairs(automaton: Automaton) -> tuple[int, ...]:
@@ -219,10 +222,10 @@ def settled_pairs(automaton: Automaton) -> tuple[int, ...]:
     Both parts then have their own pieces, which do not depend on the rest of the text.
     """
     steps = Steps(automaton)
-    every = steps.closed(steps.all_states, range(steps.classes))
-    found = []
+    all_reachable = steps.closure(steps.all_states, range(steps.classes))
+    pairs = []
     for before in range(steps.classes):
-        live = steps.after(every, before)
+        live = steps.step(all_reachable, before)
         ends = steps.gap_ends(before)
         after = [
             number
@@ -230,8 +233,8 @@ def settled_pairs(automaton: Automaton) -> tuple[int, ...]:
             if ends >> number & 1 and not live & (steps.alive[number] | steps.unlike_end[number])
         ]
         distinguished = automaton.symbols.final is not None and before == automaton.symbols.feed
-        found.append(0 if distinguished else sum(1 << number for number in after))
-    return tuple(found)
+        pairs.append(0 if distinguished else sum(1 << number for number in after))
+    return tuple(pairs)
 
 
 def borders_of(automaton: Automaton) -> Borders:
@@ -240,53 +243,53 @@ def borders_of(automaton: Automaton) -> Borders:
     shares = [0.0] * steps.classes
     for code, number in enumerate(automaton.symbols.classes.of_ascii()):
         shares[number] += frequency(code) / 1000
-    found = [number for number in range(steps.classes) if shares[number]]
+    present = [number for number in range(steps.classes) if shares[number]]
     hazards = 0
-    best = _with(steps, found, hazards, LONGEST_REACH)
+    best = _with(steps, present, hazards, LONGEST_REACH)
     for _ in range(MOST_HAZARDS):
-        more = [hazards | 1 << number for number in found if not hazards >> number & 1]
-        tried = [_with(steps, found, each, LONGEST_REACH) for each in more]
-        chosen = min([best, *tried], key=lambda borders: _open(borders, shares, found))
-        if chosen is best:
+        more = [hazards | 1 << number for number in present if not hazards >> number & 1]
+        candidates = [_with(steps, present, candidate, LONGEST_REACH) for candidate in more]
+        lowest = min([best, *candidates], key=lambda borders: _open(borders, shares, present))
+        if lowest is best:
             break
-        best, hazards = chosen, chosen.hazards
-    shorter = [_with(steps, found, hazards, reach) for reach in range(1, LONGEST_REACH)]
-    return min([*shorter, best], key=lambda borders: _open(borders, shares, found))
+        best, hazards = lowest, lowest.hazards
+    shorter = [_with(steps, present, hazards, reach) for reach in range(1, LONGEST_REACH)]
+    return min([*shorter, best], key=lambda borders: _open(borders, shares, present))
 
 
-def _with(steps: Steps, found: list[int], hazards: int, reach: int) -> Borders:
+def _with(steps: Steps, present: list[int], hazards: int, reach: int) -> Borders:
     """Return the statements of pairs of ASCII classes that are out of reach of these hazards."""
-    safe = [number for number in found if not hazards >> number & 1]
+    safe = [number for number in present if not hazards >> number & 1]
     started = 1 << START
-    alone = steps.closed(started, safe)
+    first_states = steps.closure(started, safe)
     passed = steps.all_states
     for _ in range(reach - 1):
         passed = _after_any(steps, passed, safe)
-    states = alone | steps.closed(passed, safe)
+    states = first_states | steps.closure(passed, safe)
     return Borders(
-        steps.pair_statements(lambda number: steps.after(states, number)),
-        steps.pair_statements(lambda number: steps.after(started, number)),
-        steps.pair_statements(lambda number: steps.after(states & ~started, number)),
+        steps.pair_statements(lambda number: steps.step(states, number)),
+        steps.pair_statements(lambda number: steps.step(started, number)),
+        steps.pair_statements(lambda number: steps.step(states & ~started, number)),
         hazards,
         reach,
     )
 
 
 def _after_any(steps: Steps, states: int, classes: Iterable[int]) -> int:
-    found = 0
+    reached = 0
     for number in classes:
-        found |= steps.after(states, number)
-    return found
+        reached |= steps.step(states, number)
+    return reached
 
 
-def _open(borders: Borders, shares: list[float], found: list[int]) -> float:
+def _open(borders: Borders, shares: list[float], present: list[int]) -> float:
     """Return the approximate share of places left open, including places within reach of hazards."""
-    cost = sum(borders.reach * shares[number] for number in found if borders.hazards >> number & 1)
-    for before in found:
-        for after in found:
+    cost = sum(borders.reach * shares[number] for number in present if borders.hazards >> number & 1)
+    for before in present:
+        for after in present:
             if borders.anywhere.open(before, after):
-                known = not borders.first.open(before, after) and not borders.later.open(before, after)
-                cost += shares[before] * shares[after] * (0.2 if known else 1.0)
+                half_known = not borders.first.open(before, after) and not borders.later.open(before, after)
+                cost += shares[before] * shares[after] * (0.2 if half_known else 1.0)
     return cost
 
 
@@ -296,42 +299,45 @@ Node = TypeVar("Node", bound=Hashable)
 
 def is_linear(automaton: Automaton) -> bool:
     """Return whether no two scans can wait over the same characters for any length."""
-    surely = Steps(automaton).surely
+    sure = Steps(automaton).sure_states
     letters = range(automaton.symbols.end)
+    # Steps in which a scan waits: no end has been seen, and none is certain to come.
     waits = [
         {
             symbol: target
             for symbol in letters
             if (target := automaton.targets[state][symbol]) != DEAD
             and not automaton.ends[state] >> symbol & 1
-            and not surely >> target & 1
+            and not sure >> target & 1
         }
         for state in range(len(automaton.targets))
     ]
     if not _cycle({state: set(steps.values()) for state, steps in enumerate(waits)}):
         return True
-    begun = {
+    # Pairs of a scan that waits and a scan that starts after the same character.
+    starts = {
         (target, automaton.targets[START][symbol])
         for state in range(1, len(automaton.targets))
         for symbol in letters
-        if (target := automaton.targets[state][symbol]) != DEAD and not surely >> target & 1
+        if (target := automaton.targets[state][symbol]) != DEAD and not sure >> target & 1
     }
-    pending = [pair for pair in begun if pair[1] != DEAD]
-    seen = set(pending)
-    both: dict[Pair, set[Pair]] = {}
+    # Both follow the same characters; a cycle of pairs in which both wait has no limit.
+    pending = [pair for pair in starts if pair[1] != DEAD]
+    reached = set(pending)
+    successors: dict[Pair, set[Pair]] = {}
     while pending:
         first, second = pair = pending.pop()
-        both[pair] = set()
+        successors[pair] = set()
         for symbol, target in waits[first].items():
-            after = target, automaton.targets[second][symbol]
-            if after[1] == DEAD:
+            following = target, automaton.targets[second][symbol]
+            if following[1] == DEAD:
                 continue
             if symbol in waits[second]:
-                both[pair].add(after)
-            if after not in seen:
-                seen.add(after)
-                pending.append(after)
-    return not _cycle(both)
+                successors[pair].add(following)
+            if following not in reached:
+                reached.add(following)
+                pending.append(following)
+    return not _cycle(successors)
 
 
 def _cycle(ways: Mapping[Node, set[Node]]) -> bool:

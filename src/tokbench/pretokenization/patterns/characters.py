@@ -12,31 +12,31 @@ Ranges = tuple[tuple[int, int], ...]
 LAST = 0x10FFFF
 
 
-def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
+def merge_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Sort ranges and merge those that touch or overlap."""
-    found: list[tuple[int, int]] = []
+    disjoint: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(last, found[-1][1])
+        if disjoint and first <= disjoint[-1][1] + 1:
+            disjoint[-1] = disjoint[-1][0], max(last, disjoint[-1][1])
         else:
-            found.append((first, last))
-    return tuple(found)
+            disjoint.append((first, last))
+    return tuple(disjoint)
 
 
 def union(*sets: Ranges) -> Ranges:
-    return merged(run for ranges in sets for run in ranges)
+    return merge_ranges(run for ranges in sets for run in ranges)
 
 
-def without(ranges: Ranges) -> Ranges:
+def complement(ranges: Ranges) -> Ranges:
     """Return the complement of a set."""
-    found, next_first = [], 0
+    gaps, next_first = [], 0
     for first, last in ranges:
         if first > next_first:
-            found.append((next_first, first - 1))
+            gaps.append((next_first, first - 1))
         next_first = last + 1
     if next_first <= LAST:
-        found.append((next_first, LAST))
-    return tuple(found)
+        gaps.append((next_first, LAST))
+    return tuple(gaps)
 
 
 def single(character: str) -> Ranges:
@@ -51,35 +51,36 @@ def contains(ranges: Ranges, code: int) -> bool:
 def cases_of(letter: str) -> Ranges:
     """Return the characters that ``(?i:letter)`` of the ``regex`` package matches; for ``s`` that includes U+017F."""
     lower = letter.lower()
-    return merged((ord(each), ord(each)) for each in unicode_properties.FOLDED.get(lower, lower + lower.upper()))
+    variants = unicode_properties.CASE_VARIANTS.get(lower, lower + lower.upper())
+    return merge_ranges((ord(variant), ord(variant)) for variant in variants)
 
 
-def _read(words: Iterable[str]) -> Ranges:
+def _parse_ranges(words: Iterable[str]) -> Ranges:
     ends = (word.partition("-") for word in words)
-    return merged((int(first, 16), int(last or first, 16)) for first, _, last in ends)
+    return merge_ranges((int(first, 16), int(last or first, 16)) for first, _, last in ends)
 
 
 @cache
-def _named() -> dict[str, list[str]]:
+def _unparsed_tables() -> dict[str, list[str]]:
     """Return the ranges of every two-letter general category and of every script, unparsed, by name."""
-    found = {}
+    tables = {}
     for table in (unicode_properties.CATEGORIES, unicode_properties.SCRIPTS):
         words: list[str] = []
         for word in (table + " :").split():
             if word.endswith(":"):
                 if words:
-                    found[words[0]] = words[1:]
+                    tables[words[0]] = words[1:]
                 words = [word[:-1]]
             else:
                 words.append(word)
-    return found
+    return tables
 
 
 @cache
 def _ranges(name: str) -> Ranges | None:
     """Return the ranges of a two-letter general category or of a script; None if there is none of this name."""
-    words = _named().get(name)
-    return None if words is None else _read(words)
+    words = _unparsed_tables().get(name)
+    return None if words is None else _parse_ranges(words)
 
 
 @cache
@@ -89,7 +90,9 @@ def property_of(name: str) -> Ranges | None:
         if name.startswith(prefix):
             return _ranges(name.removeprefix(prefix)) if len(name.removeprefix(prefix)) > 2 else None
     if len(name) == 1:
-        parts = [_ranges(category) or () for category in _named() if len(category) == 2 and category[0] == name]
+        parts = [
+            _ranges(category) or () for category in _unparsed_tables() if len(category) == 2 and category[0] == name
+        ]
         return union(*parts) if parts else None
     return _ranges(name)
 
@@ -98,10 +101,10 @@ def property_of(name: str) -> Ranges | None:
 def shorthand(letter: str) -> Ranges | None:
     r"""Return the set of ``\letter`` (s, d, w and their complements); None for another letter."""
     if letter == "s":
-        return _read(unicode_classes.BLANKS.split())
+        return _parse_ranges(unicode_classes.BLANKS.split())
     if letter == "d":
         return _ranges("Nd")
     if letter == "w":
         inside = (property_of(name) or () for name in ("L", "M", "Nd", "Pc"))
-        return union(*inside, _read(unicode_properties.WORDS_OUTSIDE.split()))
-    return without(shorthand(letter.lower()) or ()) if letter in "SDW" else None
+        return union(*inside, _parse_ranges(unicode_properties.WORDS_OUTSIDE.split()))
+    return complement(shorthand(letter.lower()) or ()) if letter in "SDW" else None

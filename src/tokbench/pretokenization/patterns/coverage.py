@@ -77,25 +77,25 @@ def _texts(automaton: Automaton, without: frozenset[int], most: int) -> Iterator
     members = _members(automaton, without)
     draw = Random(0)
     paths = list(_paths(automaton, members))
-    chosen = [(path, number) for path in paths for number, characters in enumerate(members) if characters]
-    if len(chosen) * FEW > most:
-        chosen = draw.sample(chosen, min(len(chosen), most // FEW))
-    every = [character for characters in members for character in characters]
-    for path, number in chosen:
+    pairs = [(path, number) for path in paths for number, characters in enumerate(members) if characters]
+    if len(pairs) * FEW > most:
+        pairs = draw.sample(pairs, min(len(pairs), most // FEW))
+    characters_of_all = [character for characters in members for character in characters]
+    for path, number in pairs:
         for character in draw.sample(members[number], min(FEW, len(members[number]))):
             yield "".join(members[step][0] for step in path) + character
-            drawn = (draw.choice(members[step]) for step in path)
-            yield "".join([*drawn, character, *draw.choices(every, k=3)])
+            prefix = (draw.choice(members[step]) for step in path)
+            yield "".join([*prefix, character, *draw.choices(characters_of_all, k=3)])
 
 
 def _members(automaton: Automaton, without: frozenset[int]) -> list[str]:
     """Return the characters at the ends of the runs of each class."""
     runs = automaton.symbols.classes.runs
     ends = [first - 1 for first, _ in runs[1:]] + [0x10FFFF]
-    found: list[list[int]] = [[] for _ in range(automaton.symbols.classes.count)]
+    codes_by_class: list[list[int]] = [[] for _ in range(automaton.symbols.classes.count)]
     for (first, number), last in zip(runs, ends, strict=True):
-        found[number] += [code for code in {first, last} - without if not 0xD800 <= code < 0xE000]
-    return ["".join(map(chr, sorted(codes))) for codes in found]
+        codes_by_class[number] += [code for code in {first, last} - without if not 0xD800 <= code < 0xE000]
+    return ["".join(map(chr, sorted(codes))) for codes in codes_by_class]
 
 
 def _paths(automaton: Automaton, members: Sequence[str]) -> Iterator[tuple[int, ...]]:

@@ -29,7 +29,7 @@ SLOWEST = 20_000
 """Characters for which a pattern may need one more second; usual patterns process millions."""
 PROBES = ("", "Ab's 1\u00b2, \n\t\u00e9\u4e2d!")
 """Texts that a pattern is tested on before use."""
-SHOWN = 20
+MAX_SHOWN = 20
 """Characters of a text that a message shows."""
 
 
@@ -105,22 +105,22 @@ def expression_of(pattern: str) -> "regex.Pattern[str]":
         raise ValueError(f"is not a regular expression ({error}); correct it") from None
 
 
-def matches_nothing(made: "regex.Pattern[str]") -> bool:
+def matches_nothing(expression: "regex.Pattern[str]") -> bool:
     """Return whether an expression matches the empty string in a probe text."""
-    return any(match.end() == match.start() for text in PROBES for match in made.finditer(text))
+    return any(match.end() == match.start() for text in PROBES for match in expression.finditer(text))
 
 
 @cache
-def compiled(pattern: str) -> "regex.Pattern[str]":
+def compile_pattern(pattern: str) -> "regex.Pattern[str]":
     """Compile a pattern that splits texts; cached.
 
     Raises:
         ValueError: it is invalid, or matches the empty string in a probe text.
     """
-    made = expression_of(pattern)
-    if matches_nothing(made):
+    expression = expression_of(pattern)
+    if matches_nothing(expression):
         raise ValueError("matches the empty string, which splits nothing; let it match a character or more")
-    return made
+    return expression
 
 
 def regex_cut(pattern: str) -> Characters:
@@ -129,28 +129,29 @@ def regex_cut(pattern: str) -> Characters:
     The function raises TokbenchError if the pattern matches the empty string in its text, or needs too long.
 
     Raises:
-        ValueError: see :func:`compiled`.
+        ValueError: see :func:`compile_pattern`.
     """
-    made = compiled(pattern)
-    named = f"pattern '{shortened(pattern)}'"
+    expression = compile_pattern(pattern)
+    name = f"pattern '{shortened(pattern)}'"
 
     def ends(text: str) -> Iterator[int]:
         allowed = PATIENCE + len(text) / SLOWEST
         end = 0
         try:
-            for match in made.finditer(text, timeout=allowed):
+            # Text between two matches is a pre-token, too.
+            for match in expression.finditer(text, timeout=allowed):
                 start, stop = match.span()
                 if start > end:
                     yield start
                 if stop == start:
-                    place = shortened(text[start : start + SHOWN], SHOWN)
-                    raise TokbenchError(f"{named}: matches the empty string before '{place}'; let it match a character")
+                    place = shortened(text[start : start + MAX_SHOWN], MAX_SHOWN)
+                    raise TokbenchError(f"{name}: matches the empty string before '{place}'; let it match a character")
                 yield stop
                 end = stop
         except TimeoutError:
-            place = shortened(text[end : end + SHOWN], SHOWN)
+            place = shortened(text[end : end + MAX_SHOWN], MAX_SHOWN)
             raise TokbenchError(
-                f"{named}: needs more than {allowed:.0f} s for {len(text):,} characters and is at '{place}'; "
+                f"{name}: needs more than {allowed:.0f} s for {len(text):,} characters and is at '{place}'; "
                 "avoid a repetition within another"
             ) from None
         if end < len(text):
@@ -180,16 +181,16 @@ def cut_by_functions(
             bounds = first(text)[1:]
             ends = (bounds if places is None else np.searchsorted(places, bounds) + 1).tolist()
         for step in steps[done:]:
-            ends = _within(characters, ends, step)
-        found = np.fromiter(ends, np.int64)
+            ends = _apply_step(characters, ends, step)
+        bounds_in_characters = np.fromiter(ends, np.int64)
         if places is not None:
-            found = places[found - 1]
-        return np.concatenate([np.zeros(1, np.int64), found])
+            bounds_in_characters = places[bounds_in_characters - 1]
+        return np.concatenate([np.zeros(1, np.int64), bounds_in_characters])
 
     return Cut(boundaries=boundaries, splits=splits, characters=steps)
 
 
-def _within(text: str, ends: Iterable[int], step: Characters) -> Iterator[int]:
+def _apply_step(text: str, ends: Iterable[int], step: Characters) -> Iterator[int]:
     """Yield the ends of pieces after a step is applied to each piece."""
     start = 0
     for end in ends:

@@ -14,10 +14,10 @@ from itertools import combinations
 from tokbench.errors import shortened
 from tokbench.pretokenization.patterns.characters import Ranges, contains
 from tokbench.pretokenization.patterns.parse import (
-    Ahead,
     Characters,
     Choice,
     LanguageError,
+    LookAhead,
     Node,
     Repeat,
     nullable,
@@ -35,7 +35,7 @@ INTERSECTION = re.compile(
 """Escapes, intersections of sets, and other sets. Both engines have intersections; the ``regex`` package does not."""
 SEVERAL = ("ff", "fi", "fl", "ss", "st")
 """Pairs of letters that match one character if case is ignored, as in U+00DF and in U+FB00 to U+FB06."""
-SHOWN = 16
+MAX_SHOWN = 16
 """Characters of a pattern that a message shows."""
 
 
@@ -95,33 +95,33 @@ class TranslatedPattern:
     unchanged: bool = False
 
 
-def translated(pattern: str, dialect: Dialect) -> TranslatedPattern:
+def translate(pattern: str, dialect: Dialect) -> TranslatedPattern:
     """Translate a pattern. An intersection of sets becomes a set after look-aheads, with the same characters.
 
     Raises:
         NotNativeError: the pattern is not in the common language; the message has the part that is not.
     """
-    given, pattern = pattern, INTERSECTION.sub(_intersected, pattern)
+    original, pattern = pattern, INTERSECTION.sub(_rewrite_intersection, pattern)
     for place, part in _parts(pattern):
-        found = dialect.repeats.match(pattern, place)
+        match = dialect.repeats.match(pattern, place)
         for escape in ESCAPE.finditer(part):
-            found = found or dialect.escapes.match(pattern, place + escape.start())
-        if found:
-            raise NotNativeError(f"its pattern has '{found[0]}', which {dialect.library} reads otherwise than we do")
+            match = match or dialect.escapes.match(pattern, place + escape.start())
+        if match:
+            raise NotNativeError(f"its pattern has '{match[0]}', which {dialect.library} reads otherwise than we do")
     ours = PARTS.sub(lambda part: dialect.dollar if part[0] == "$" else part[0], pattern)
     try:
         reading = reading_of(ours)
     except (LanguageError, RecursionError) as error:
-        part = f" (from '{shortened(str(error), SHOWN)}' on)" if str(error) else ""
+        part = f" (from '{shortened(str(error), MAX_SHOWN)}' on)" if str(error) else ""
         raise NotNativeError(f"its pattern is not one that we compile{part}") from None
     if nullable(reading.node):
         raise NotNativeError("its pattern may match without any character")
     if dialect.folds and any(map(_folds, reading.caseless)):
         raise NotNativeError("its pattern ignores the case of letters that one character may stand for, as ß for ss")
-    return TranslatedPattern(ours, reading.sets, unchanged=ours == given)
+    return TranslatedPattern(ours, reading.sets, unchanged=ours == original)
 
 
-def _intersected(part: re.Match[str]) -> str:
+def _rewrite_intersection(part: re.Match[str]) -> str:
     """Return an intersection of sets as a set after look-aheads; any other part as it is."""
     if part["first"] is None:
         return part[0]
@@ -132,8 +132,8 @@ def _parts(pattern: str) -> Iterator[tuple[int, str]]:
     """Yield escapes, sets and single characters of a pattern, with their places."""
     place = 0
     while place < len(pattern):
-        found = PARTS.match(pattern, place)
-        part = found[0] if found else pattern[place]
+        match = PARTS.match(pattern, place)
+        part = match[0] if match else pattern[place]
         yield place, part
         place += len(part)
 
@@ -152,7 +152,7 @@ def _folds(node: Node) -> bool:
 def _sets(node: Node) -> Iterator[Ranges]:
     """Yield the sets of a node in order, twice if they are repeated."""
     match node:
-        case Characters(ranges) | Ahead(ranges):
+        case Characters(ranges) | LookAhead(ranges):
             yield ranges
         case Joined(parts) | Choice(parts):
             for part in parts:

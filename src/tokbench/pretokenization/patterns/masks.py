@@ -15,7 +15,7 @@ from tokbench.pretokenization.patterns.borders import Borders
 
 MOST_REGISTERS = 32
 OR, AND, AND_NOT, SHIFT = range(4)
-BEYOND, EVERY, EDGE = range(3)
+NOT_ASCII, ALL_BYTES, EDGE = range(3)
 """Registers with preset values: bytes that are not ASCII, all bytes, the first byte of the stretch."""
 FOLD = 0x20
 Row = tuple[int, int, int, int]
@@ -34,28 +34,28 @@ class Program:
     loads: list[Row] = field(default_factory=list)
     operations: list[Row] = field(default_factory=list)
     registers: int = 3
-    _known: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    _results: dict[tuple[int, int, int], int] = field(default_factory=dict)
 
     def load(self, codes: Sequence[int]) -> int:
         """Add a load of the bytes that are one of these characters; return its register."""
-        self.loads += [(self.registers, *run) for run in _folded(_runs(codes))]
+        self.loads += [(self.registers, *run) for run in _merge_cases(_runs(codes))]
         self.registers += 1
         return self.registers - 1
 
     def union(self, *registers: int | None) -> int | None:
         parts = sorted({register for register in registers if register is not None})
-        found = parts[0] if parts else None
+        register_of_union = parts[0] if parts else None
         for register in parts[1:]:
-            found = self._apply(OR, found, register)
-        return found
+            register_of_union = self._apply(OR, register_of_union, register)
+        return register_of_union
 
-    def both(self, left: int | None, right: int | None) -> int | None:
+    def intersection(self, left: int | None, right: int | None) -> int | None:
         return self._apply(AND, left, right)
 
-    def without(self, left: int | None, right: int | None) -> int | None:
+    def difference(self, left: int | None, right: int | None) -> int | None:
         return left if right is None else self._apply(AND_NOT, left, right)
 
-    def shifted(self, register: int | None, times: int = 1) -> int | None:
+    def shift(self, register: int | None, times: int = 1) -> int | None:
         """Return the register of the bytes that follow these."""
         for _ in range(times):
             register = self._apply(SHIFT, register, register)
@@ -65,32 +65,32 @@ class Program:
         if left is None or right is None:
             return None
         key = operation, left, right
-        if key not in self._known:
+        if key not in self._results:
             self.operations.append((operation, self.registers, left, right))
-            self._known[key] = self.registers
+            self._results[key] = self.registers
             self.registers += 1
-        return self._known[key]
+        return self._results[key]
 
     def compact(self, results: Sequence[int]) -> tuple[Sequence["Row"], Sequence["Row"], Sequence[int]]:
         """Return the loads, the operations needed for the results, and the results' registers, with registers reused.
 
         A register is free after its last reader. That reader may write to it, as arguments are read first.
         """
-        last: dict[int, int] = dict.fromkeys((BEYOND, EVERY, EDGE, *results), len(self.operations))
-        kept = []
+        last: dict[int, int] = dict.fromkeys((NOT_ASCII, ALL_BYTES, EDGE, *results), len(self.operations))
+        used_rows = []
         for number, row in reversed(list(enumerate(self.operations))):
             if row[1] in last:
-                kept.append((number, row))
+                used_rows.append((number, row))
                 for register in row[2:]:
                     last.setdefault(register, number)
-        places = {register: register for register in (BEYOND, EVERY, EDGE)}
+        places = {register: register for register in (NOT_ASCII, ALL_BYTES, EDGE)}
         for register, *_ in self.loads:
             if register in last:
                 places.setdefault(register, len(places))
         loads = [(places[row[0]], *row[1:]) for row in self.loads if row[0] in places]
         free: list[int] = []
         most, operations = len(places), []
-        for number, (operation, result, left, right) in reversed(kept):
+        for number, (operation, result, left, right) in reversed(used_rows):
             read = places[left], places[right]
             free += sorted({places[register] for register in (left, right) if last[register] == number})
             if not free:
@@ -130,18 +130,18 @@ def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
     planes = _planes(program, [[code for code in range(128) if of_ascii[code] in group] for group in groups])
     first = [group[0] for group in groups]
 
-    def pairs(chosen: Callable[[int, int], bool]) -> int | None:
+    def pairs(condition: Callable[[int, int], bool]) -> int | None:
         """Return the mask of pairs that satisfy a condition, without pairs that begin with a hazard."""
         rows: dict[tuple[int, ...], list[int]] = {}
         for number, before in enumerate(first):
             if borders.hazards >> before & 1:
                 continue
-            after = tuple(other for other, each in enumerate(first) if chosen(before, each))
+            after = tuple(other for other, class_after in enumerate(first) if condition(before, class_after))
             rows.setdefault(after, []).append(number)
         return program.union(
             *(
-                program.both(
-                    program.shifted(program.union(*(planes[number] for number in numbers))),
+                program.intersection(
+                    program.shift(program.union(*(planes[number] for number in numbers))),
                     program.union(*(planes[other] for other in after)),
                 )
                 for after, numbers in rows.items()
@@ -153,26 +153,31 @@ def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
         table = getattr(getattr(borders, statements), kind)
         return pairs(lambda before, after: borders.anywhere.open(before, after) and bool(table[before] >> after & 1))
 
+    # Boundaries, unclear places and hazards between neighbouring bytes.
     always = pairs(lambda before, after: bool(borders.anywhere.always[before] >> after & 1))
     unclear = pairs(borders.anywhere.open)
     hazards = program.union(
-        BEYOND, *(plane for plane, number in zip(planes, first, strict=True) if borders.hazards >> number & 1)
+        NOT_ASCII, *(plane for plane, number in zip(planes, first, strict=True) if borders.hazards >> number & 1)
     )
-    zone = program.union(*(program.shifted(hazards, times) for times in range(1, borders.reach + 2)))
-    starts = program.without(program.shifted(program.union(always, EDGE)), zone)
-    others = program.without(EVERY, program.union(always, unclear, hazards, EDGE))
-    later = program.without(program.shifted(others), zone)
+    # Near a hazard nothing is decided; other places are decided by a scan that just began or goes on.
+    zone = program.union(*(program.shift(hazards, times) for times in range(1, borders.reach + 2)))
+    starts = program.difference(program.shift(program.union(always, EDGE)), zone)
+    others = program.difference(ALL_BYTES, program.union(always, unclear, hazards, EDGE))
+    later = program.difference(program.shift(others), zone)
     decided = program.union(
-        program.both(starts, decided_pairs("first", "always")), program.both(later, decided_pairs("later", "always"))
+        program.intersection(starts, decided_pairs("first", "always")),
+        program.intersection(later, decided_pairs("later", "always")),
     )
-    nothing_told = program.union(
-        program.both(starts, decided_pairs("first", "never")), program.both(later, decided_pairs("later", "never"))
+    undecided_pairs = program.union(
+        program.intersection(starts, decided_pairs("first", "never")),
+        program.intersection(later, decided_pairs("later", "never")),
     )
-    found = program.union(always, decided)
-    left = program.union(BEYOND, program.without(unclear, program.union(decided, nothing_told)))
-    if found is None or left is None or hazards is None:
+    # The results, with as few registers as possible.
+    boundaries = program.union(always, decided)
+    unclear_bytes = program.union(NOT_ASCII, program.difference(unclear, program.union(decided, undecided_pairs)))
+    if boundaries is None or unclear_bytes is None or hazards is None:
         return None
-    loads, operations, results = program.compact((found, left, hazards))
+    loads, operations, results = program.compact((boundaries, unclear_bytes, hazards))
     used = {row[0] for row in loads} | {row[1] for row in operations}
     if not loads or max(used) >= MOST_REGISTERS:
         return None
@@ -181,9 +186,9 @@ def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
 
 def _planes(program: Program, members: Sequence[Sequence[int]]) -> list[int | None]:
     """Return a register for each group of characters. The group with the most runs is computed as the remainder."""
-    rest = max(range(len(members)), key=lambda number: len(_folded(_runs(members[number]))))
+    rest = max(range(len(members)), key=lambda number: len(_merge_cases(_runs(members[number]))))
     planes: list[int | None] = [None if number == rest else program.load(codes) for number, codes in enumerate(members)]
-    planes[rest] = program.without(EVERY, program.union(BEYOND, *planes))
+    planes[rest] = program.difference(ALL_BYTES, program.union(NOT_ASCII, *planes))
     return planes
 
 
@@ -198,28 +203,28 @@ def _groups(classes: Sequence[int], borders: Borders) -> list[list[int]]:
         tables = (borders.first.always, borders.first.never, borders.later.always, borders.later.never)
         return (True, *(bool(table[before] >> after & 1) for table in tables))
 
-    found: dict[object, list[int]] = {}
+    groups: dict[object, list[int]] = {}
     for number in classes:
         rows = tuple(code(number, other) for other in classes)
         columns = tuple(code(other, number) for other in classes)
-        found.setdefault((rows, columns, borders.hazards >> number & 1), []).append(number)
-    return list(found.values())
+        groups.setdefault((rows, columns, borders.hazards >> number & 1), []).append(number)
+    return list(groups.values())
 
 
 def _runs(codes: Iterable[int]) -> list[tuple[int, int]]:
     """Return the first and last code of each run."""
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for code in codes:
-        if found and code == found[-1][1] + 1:
-            found[-1] = found[-1][0], code
+        if runs and code == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], code
         else:
-            found.append((code, code))
-    return found
+            runs.append((code, code))
+    return runs
 
 
-def _folded(runs: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+def _merge_cases(runs: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
     """Return the runs with bits to set before the comparison: ranges of both cases of letters are merged."""
     small = {(first + FOLD, last + FOLD) for first, last in runs if first >= 0x40 and last < 0x60}
-    both = small & set(runs)
-    kept = [(first, last) for first, last in runs if (first + FOLD, last + FOLD) not in both]
-    return [(FOLD if run in both else 0, *run) for run in kept]
+    paired = small & set(runs)
+    distinct = [(first, last) for first, last in runs if (first + FOLD, last + FOLD) not in paired]
+    return [(FOLD if run in paired else 0, *run) for run in distinct]

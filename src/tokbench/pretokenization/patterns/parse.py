@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from tokbench.pretokenization.patterns.characters import (
     Ranges,
     cases_of,
+    complement,
     property_of,
     shorthand,
     single,
     union,
-    without,
 )
 
 SPECIAL = frozenset("\\[](){}*+?.^$|")
 CONTROLS = {"r": "\r", "n": "\n", "t": "\t"}
 HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
-MOST_REPEATED = 100
+MAX_REPETITIONS = 100
 
 
 class LanguageError(Exception):
@@ -35,7 +35,7 @@ class Characters:
 
 
 @dataclass(frozen=True)
-class Ahead:
+class LookAhead:
     """A look-ahead: the next character is in a set, or the text ends.
 
     Attributes:
@@ -79,7 +79,7 @@ class Repeat:
     possessive: bool = False
 
 
-Node = Characters | Ahead | Sequence | Choice | Repeat
+Node = Characters | LookAhead | Sequence | Choice | Repeat
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class ParsedPattern:
     caseless: tuple[Node, ...]
 
 
-def parsed(pattern: str) -> Node:
+def parse(pattern: str) -> Node:
     """Parse a pattern and return its syntax tree.
 
     Raises:
@@ -118,7 +118,7 @@ def reading_of(pattern: str) -> ParsedPattern:
         if reader.place < len(pattern):
             raise LanguageError
     except LanguageError:
-        raise LanguageError(pattern[reader.begun :]) from None
+        raise LanguageError(pattern[reader.start :]) from None
     return ParsedPattern(node, reader.sets, tuple(reader.caseless))
 
 
@@ -127,7 +127,7 @@ def nullable(node: Node) -> bool:
     match node:
         case Characters():
             return False
-        case Ahead():
+        case LookAhead():
             return True
         case Sequence(parts):
             return all(map(nullable, parts))
@@ -142,7 +142,7 @@ class _Reader:
 
     def __init__(self, pattern: str) -> None:
         self.pattern, self.place = pattern, 0
-        self.begun = 0
+        self.start = 0
         self.sets: dict[str, Ranges] = {}
         self.caseless: list[Node] = []
 
@@ -151,13 +151,13 @@ class _Reader:
 
     def take(self, expected: str = "") -> str:
         """Return the next character, or the expected text, and move past it."""
-        found = self.peek(len(expected) or 1)
-        if not found or (expected and found != expected):
+        text = self.peek(len(expected) or 1)
+        if not text or (expected and text != expected):
             raise LanguageError
-        self.place += len(found)
-        return found
+        self.place += len(text)
+        return text
 
-    def taken(self, expected: str) -> bool:
+    def accept(self, expected: str) -> bool:
         if self.peek(len(expected)) != expected:
             return False
         self.place += len(expected)
@@ -165,7 +165,7 @@ class _Reader:
 
     def choice(self, *, any_case: bool) -> Node:
         options = [self.sequence(any_case=any_case)]
-        while self.taken("|"):
+        while self.accept("|"):
             options.append(self.sequence(any_case=any_case))
         if len(options) == 1:
             return options[0]
@@ -175,28 +175,28 @@ class _Reader:
     def sequence(self, *, any_case: bool) -> Node:
         parts: list[Node] = []
         while self.peek() not in ("", "|", ")"):
-            parts.append(self.quantified(self.atom(any_case=any_case)))
+            parts.append(self.quantify(self.atom(any_case=any_case)))
             if len(parts) > 1:
-                parts[-2:] = _fused(*parts[-2:])
+                parts[-2:] = _fuse(*parts[-2:])
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
-    def quantified(self, node: Node) -> Node:
+    def quantify(self, node: Node) -> Node:
         least: int
         most: int | None
         sign = self.peek()
         if sign not in ("*", "+", "?", "{"):
             return node
-        self.begun = self.place
+        self.start = self.place
         if sign == "{":
             least, most = self.bounds()
         else:
             self.take()
             least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
-        lazy = self.taken("?")
-        possessive = not lazy and self.taken("+")
+        lazy = self.accept("?")
+        possessive = not lazy and self.accept("+")
         if self.peek() and self.peek() in "*+?{":
             raise LanguageError
-        if nullable(node) or max(least, most or 0) > MOST_REPEATED or most == 0:
+        if nullable(node) or max(least, most or 0) > MAX_REPETITIONS or most == 0:
             raise LanguageError
         if possessive and not isinstance(node, Characters):
             raise LanguageError
@@ -207,7 +207,7 @@ class _Reader:
         self.take("{")
         least = self.number()
         most: int | None = least
-        if self.taken(","):
+        if self.accept(","):
             most = self.number() if self.peek() != "}" else None
         self.take("}")
         if most is not None and most < least:
@@ -223,8 +223,8 @@ class _Reader:
         return int(digits)
 
     def atom(self, *, any_case: bool) -> Node:
-        start = self.begun = self.place
-        if self.taken("("):
+        start = self.start = self.place
+        if self.accept("("):
             return self.group(any_case=any_case)
         node = self.single(any_case=any_case)
         if isinstance(node, Characters):
@@ -234,40 +234,40 @@ class _Reader:
 
     def single(self, *, any_case: bool) -> Node:
         """Parse a character, a set or the end of the text."""
-        if self.taken("["):
+        if self.accept("["):
             return Characters(self.set(any_case=any_case))
-        if self.taken("$"):
-            return Ahead((), end=True, final=True)
-        if self.taken("."):
-            return Characters(without(single("\n")))
+        if self.accept("$"):
+            return LookAhead((), end=True, final=True)
+        if self.accept("."):
+            return Characters(complement(single("\n")))
         if self.peek() == "\\":
-            if self.taken("\\Z"):
-                return Ahead((), end=True)
-            found = self.escape()
-            if isinstance(found, str):
-                return Characters(_cased(found, any_case=any_case))
+            if self.accept("\\Z"):
+                return LookAhead((), end=True)
+            escaped = self.escape()
+            if isinstance(escaped, str):
+                return Characters(_cases_of(escaped, any_case=any_case))
             if any_case:
                 raise LanguageError
-            return Characters(found)
+            return Characters(escaped)
         if self.peek() in SPECIAL:
             raise LanguageError
-        return Characters(_cased(self.take(), any_case=any_case))
+        return Characters(_cases_of(self.take(), any_case=any_case))
 
     def group(self, *, any_case: bool) -> Node:
         start = self.place - 1
         for sign, negated in (("?=", False), ("?!", True)):
-            if self.taken(sign):
+            if self.accept(sign):
                 node = self.choice(any_case=any_case)
                 self.take(")")
-                self.begun = start
-                return _ahead(node, negated=negated)
-        if self.taken("?i:"):
+                self.start = start
+                return _look_ahead(node, negated=negated)
+        if self.accept("?i:"):
             any_case = True
-        elif not self.taken("?:") and self.peek() == "?":
+        elif not self.accept("?:") and self.peek() == "?":
             raise LanguageError
         node = self.choice(any_case=any_case)
         self.take(")")
-        self.begun = start
+        self.start = start
         if any_case:
             self.caseless.append(node)
         return node
@@ -288,15 +288,15 @@ class _Reader:
             return chr(int(digits, 16))
         if letter in "pP":
             return self.property(negated=letter == "P")
-        found = shorthand(letter)
-        if found is not None:
-            return found
+        ranges = shorthand(letter)
+        if ranges is not None:
+            return ranges
         if letter.isalnum() or letter == "_" or not letter.isascii():
             raise LanguageError
         return letter
 
     def property(self, *, negated: bool) -> Ranges:
-        if self.taken("{"):
+        if self.accept("{"):
             end = self.pattern.find("}", self.place)
             name = self.pattern[self.place : end] if end >= 0 else ""
             self.take(name + "}")
@@ -304,21 +304,22 @@ class _Reader:
                 name, negated = name[1:], not negated
         else:
             name = self.take()
-        found = property_of(name)
-        if found is None:
+        ranges = property_of(name)
+        if ranges is None:
             raise LanguageError
-        return without(found) if negated else found
+        return complement(ranges) if negated else ranges
 
     def set(self, *, any_case: bool) -> Ranges:
         """Parse a set after its opening bracket."""
-        negated = self.taken("^")
+        negated = self.accept("^")
         if negated and any_case:
             raise LanguageError
         parts: list[Ranges] = []
         if self.peek() == "]":
             raise LanguageError
-        while not self.taken("]"):
+        while not self.accept("]"):
             first = self.member()
+            # A class such as \\d, a range, or a character.
             if not isinstance(first, str):
                 if any_case or (self.peek() == "-" and self.peek(2) != "-]"):
                     raise LanguageError
@@ -332,12 +333,12 @@ class _Reader:
                 if any_case and not last.isascii():
                     raise LanguageError
                 parts += (
-                    [_cased(chr(code), any_case=True) for code in codes] if any_case else [((codes[0], codes[-1]),)]
+                    [_cases_of(chr(code), any_case=True) for code in codes] if any_case else [((codes[0], codes[-1]),)]
                 )
             else:
-                parts.append(_cased(first, any_case=any_case))
-        found = union(*parts)
-        return without(found) if negated else found
+                parts.append(_cases_of(first, any_case=any_case))
+        ranges = union(*parts)
+        return complement(ranges) if negated else ranges
 
     def member(self) -> str | Ranges:
         """Parse a member of a set. Operators of version-1 sets and POSIX brackets are rejected."""
@@ -346,14 +347,14 @@ class _Reader:
         return self.escape() if self.peek() == "\\" else self.take()
 
 
-def _fused(before: Node, node: Node) -> tuple[Node, ...]:
+def _fuse(before: Node, node: Node) -> tuple[Node, ...]:
     """Return a look-ahead and the character after it as one set, any other two nodes as they are."""
-    if isinstance(before, Ahead) and isinstance(node, Characters) and not before.final:
-        return (Characters(without(union(without(before.ranges), without(node.ranges)))),)
+    if isinstance(before, LookAhead) and isinstance(node, Characters) and not before.final:
+        return (Characters(complement(union(complement(before.ranges), complement(node.ranges)))),)
     return before, node
 
 
-def _cased(character: str, *, any_case: bool) -> Ranges:
+def _cases_of(character: str, *, any_case: bool) -> Ranges:
     if not any_case:
         return single(character)
     if not character.isascii():
@@ -361,7 +362,7 @@ def _cased(character: str, *, any_case: bool) -> Ranges:
     return cases_of(character) if character.isalpha() else single(character)
 
 
-def _ahead(node: Node, *, negated: bool) -> Ahead:
+def _look_ahead(node: Node, *, negated: bool) -> LookAhead:
     """Return a look-ahead of one character, of the end, or of both."""
     options = node.options if isinstance(node, Choice) else (node,)
     ranges: Ranges = ()
@@ -369,12 +370,12 @@ def _ahead(node: Node, *, negated: bool) -> Ahead:
     for option in options:
         if isinstance(option, Characters):
             ranges = union(ranges, option.ranges)
-        elif isinstance(option, Ahead):
+        elif isinstance(option, LookAhead):
             ranges, end, final = union(ranges, option.ranges), end or option.end, final or option.final
         else:
             raise LanguageError
     if not negated:
-        return Ahead(ranges, end, final)
+        return LookAhead(ranges, end, final)
     if final:
         raise LanguageError
-    return Ahead(without(ranges), not end)
+    return LookAhead(complement(ranges), not end)

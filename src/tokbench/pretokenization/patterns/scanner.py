@@ -26,11 +26,11 @@ def compile_scanner(pattern: str | Sequence[str]) -> Scanner | None:
     Returns:
         None if the pattern is outside the compiled language.
     """
-    return _compiled((pattern,) if isinstance(pattern, str) else tuple(pattern))
+    return _compile((pattern,) if isinstance(pattern, str) else tuple(pattern))
 
 
 @lru_cache(maxsize=256)
-def _compiled(patterns: tuple[str, ...]) -> Scanner | None:
+def _compile(patterns: tuple[str, ...]) -> Scanner | None:
     try:
         automaton = automaton_of_sequence(patterns)
     except (LanguageError, RecursionError):
@@ -66,7 +66,7 @@ def _by_code_point(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uin
     """Return the class of each code point as a two-level table: block numbers [4352], and blocks [n, 256]."""
     starts, numbers = np.array(classes.runs).T
     lengths = np.diff([*starts.tolist(), 0x110000])
-    every = np.repeat(numbers.astype(np.uint8), lengths).reshape(-1, 256)
-    known: dict[bytes, int] = {}
-    index = [known.setdefault(row.tobytes(), len(known)) for row in every]
-    return np.array(index, np.uint16), np.frombuffer(b"".join(known), np.uint8).reshape(-1, 256)
+    pages = np.repeat(numbers.astype(np.uint8), lengths).reshape(-1, 256)
+    numbers_of_pages: dict[bytes, int] = {}
+    index = [numbers_of_pages.setdefault(row.tobytes(), len(numbers_of_pages)) for row in pages]
+    return np.array(index, np.uint16), np.frombuffer(b"".join(numbers_of_pages), np.uint8).reshape(-1, 256)

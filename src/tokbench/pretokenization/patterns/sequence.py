@@ -32,7 +32,7 @@ from tokbench.pretokenization.patterns.automaton import (
 )
 from tokbench.pretokenization.patterns.borders import Steps
 from tokbench.pretokenization.patterns.characters import Ranges
-from tokbench.pretokenization.patterns.parse import Characters, LanguageError, Node, Repeat, parsed
+from tokbench.pretokenization.patterns.parse import Characters, LanguageError, Node, Repeat, parse
 
 GAP = -1
 """State of the second pattern between two matches."""
@@ -51,15 +51,16 @@ def intersect(first: Automaton, second: Automaton) -> Automaton:
     Raises:
         LanguageError: there is no such automaton, or it has too many states.
     """
-    cutting = _Cutting(second)
-    surely, ends_later = Steps(first).surely, able(first)
+    inner_pattern = _SecondPattern(second)
+    surely, ends_later = Steps(first).sure_states, able(first)
     symbols = first.symbols
     numbers: dict[Pair, int] = {}
     targets: list[list[int]] = [[DEAD] * symbols.count, [DEAD] * symbols.count]
     ends: list[int] = [0, 0]
     pending: list[Pair] = []
-    alike: list[tuple[int, int]] = []
+    equal_states: list[tuple[int, int]] = []
 
+    # States of both automata together; new pairs are numbered when they are reached.
     def number(state: int, inner: int) -> int:
         if state == DEAD:
             return DEAD
@@ -72,16 +73,18 @@ def intersect(first: Automaton, second: Automaton) -> Automaton:
             pending.append((state, inner))
         return numbers[state, inner]
 
+    # Both start with the first character of a piece.
     for symbol in range(symbols.end):
         if not surely >> first.targets[START][symbol] & 1:
             raise LanguageError
-        targets[START][symbol] = number(first.targets[START][symbol], cutting.begun(symbol))
+        targets[START][symbol] = number(first.targets[START][symbol], inner_pattern.begin(symbol))
+    # A piece ends where either pattern cuts, if the first one is certain to end there as well.
     while pending:
         state, inner = pair = pending.pop()
         place = numbers[pair]
         for symbol in range(symbols.count):
             ended, target = first.ends[state] >> symbol & 1, first.targets[state][symbol]
-            cut, then = (False, GAP) if symbol == symbols.end else cutting.step(inner, symbol)
+            cut, next_inner = (False, GAP) if symbol == symbols.end else inner_pattern.step(inner, symbol)
             if cut and not ended and ends_later >> target & 1:
                 if not surely >> target & 1:
                     raise LanguageError
@@ -89,27 +92,28 @@ def intersect(first: Automaton, second: Automaton) -> Automaton:
             ends[place] |= ended << symbol
             if cut and ended:
                 if target != DEAD:
-                    alike.append((number(target, then), targets[START][symbol]))
+                    equal_states.append((number(target, next_inner), targets[START][symbol]))
             elif not cut:
-                targets[place][symbol] = number(target, then)
-    made = Automaton(symbols, tuple(map(tuple, targets)), tuple(ends), first.worlds)
-    group = groups_of(made)
-    if any(group[one] != group[other] for one, other in alike):
+                targets[place][symbol] = number(target, next_inner)
+    # Where both end, the next piece must begin as at the start.
+    product = Automaton(symbols, tuple(map(tuple, targets)), tuple(ends), first.worlds)
+    group = groups_of(product)
+    if any(group[left_state] != group[right_state] for left_state, right_state in equal_states):
         raise LanguageError
-    return smallest(made)
+    return smallest(product)
 
 
-class _Cutting:
+class _SecondPattern:
     """State of the second pattern, character by character."""
 
     def __init__(self, automaton: Automaton) -> None:
         self._automaton = automaton
-        for state in self._reached():  # A match must end where it can no longer continue, hence never before.
+        for state in self._reached_states():  # A match must end where it can no longer continue, hence never before.
             ends, targets = automaton.ends[state], automaton.targets[state]
             if any(target == DEAD and not ends >> symbol & 1 for symbol, target in enumerate(targets)):
                 raise LanguageError
 
-    def _reached(self) -> Iterator[int]:
+    def _reached_states(self) -> Iterator[int]:
         seen = {START, DEAD}
         pending = [START]
         while pending:
@@ -119,30 +123,30 @@ class _Cutting:
                     pending.append(target)
                     yield target
 
-    def begun(self, symbol: int) -> int:
+    def begin(self, symbol: int) -> int:
         """Return the state after the first character of a piece."""
         return self._automaton.targets[START][symbol] or GAP
 
     def step(self, state: int, symbol: int) -> tuple[bool, int]:
         """Return whether there is a split before a character, and the state after it."""
         if state == GAP:
-            begun = self.begun(symbol)
+            begun = self.begin(symbol)
             return begun != GAP, begun
         target = self._automaton.targets[state][symbol]
-        return (False, target) if target != DEAD else (True, self.begun(symbol))
+        return (False, target) if target != DEAD else (True, self.begin(symbol))
 
 
 def able(automaton: Automaton) -> int:
     """Return the states in which a match may still end, as a bit mask."""
-    found = sum(1 << state for state, ends in enumerate(automaton.ends) if ends)
+    states = sum(1 << state for state, ends in enumerate(automaton.ends) if ends)
     while True:
-        more = found
+        more = states
         for state, targets in enumerate(automaton.targets):
-            if any(found >> target & 1 for target in targets):
+            if any(states >> target & 1 for target in targets):
                 more |= 1 << state
-        if more == found:
-            return found
-        found = more
+        if more == states:
+            return states
+        states = more
 
 
 def automaton_of_sequence(patterns: Sequence[str]) -> Automaton:
@@ -153,7 +157,7 @@ def automaton_of_sequence(patterns: Sequence[str]) -> Automaton:
     """
     if not patterns:
         raise LanguageError
-    nodes = list(map(parsed, patterns))
+    nodes = list(map(parse, patterns))
     for count in range(len(nodes), 0, -1):
         try:
             return _cut_further(_runs_first(nodes[:count], nodes[count:]), nodes[count:])
@@ -172,9 +176,9 @@ def _cut_further(first: Automaton, nodes: Sequence[Node]) -> Automaton:
     return first
 
 
-def _runs_first(every: Sequence[Node], more: Sequence[Node]) -> Automaton:
+def _runs_first(first_nodes: Sequence[Node], more: Sequence[Node]) -> Automaton:
     """Return the automaton of runs and a last pattern; its symbols also distinguish the sets of ``more``."""
-    *before, last = every
+    *before, last = first_nodes
     runs = [_run(node) for node in before]
     sets = [node.ranges for node, _ in runs]
     symbols = symbols_of([last], [*sets, *(ranges for node in more for ranges in sets_in(node))])
@@ -186,17 +190,17 @@ def _runs_first(every: Sequence[Node], more: Sequence[Node]) -> Automaton:
             if worlds[number]:
                 raise LanguageError
             worlds[number] = world
-    alone = automaton_of(symbols, [last], [0] * symbols.classes.count)
+    last_automaton = automaton_of(symbols, [last], [0] * symbols.classes.count)
     nodes: list[Node] = [last]
     for world, (node, most) in enumerate(runs, 1):
         if most is None:
             nodes.append(last)
             continue
         letters = [number for number, other in enumerate(worlds) if other == world]
-        if any(_cuts(alone, text) for text in _texts(letters, most)):
+        if any(_cuts(last_automaton, text) for text in _texts(letters, most)):
             raise LanguageError
         nodes.append(Repeat(node, 1, most))
-    return automaton_of(symbols, nodes, worlds) if before else alone
+    return automaton_of(symbols, nodes, worlds) if before else last_automaton
 
 
 def _run(node: Node) -> tuple[Characters, int | None]:

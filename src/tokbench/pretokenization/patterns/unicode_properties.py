@@ -382,7 +382,7 @@ WORDS_OUTSIDE = """
 """
 """Characters of \\w outside of L, M, Nd and Pc."""
 
-FOLDED = {
+CASE_VARIANTS = {
     "i": "Ii\u0130",
     "k": "Kk\u212a",
     "s": "Ss\u017f",

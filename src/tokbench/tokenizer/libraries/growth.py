@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tokbench.errors import TokbenchError
-from tokbench.pretokenization.patterns.dialects import ONIGURUMA, NotNativeError, translated
+from tokbench.pretokenization.patterns.dialects import ONIGURUMA, NotNativeError, translate
 from tokbench.tokenizer.libraries.charsmaps import MAX_CHARACTERS, longest_string
 
 MAX_GROWTH = MAX_CHARACTERS
@@ -92,7 +92,7 @@ def _replaced(step: Mapping[str, Any], length: Callable[[str], int]) -> float:
 def _may_be_empty(pattern: str) -> bool:
     """Return whether a pattern may match the empty string; True if that is not known."""
     try:
-        translated(pattern, ONIGURUMA)
+        translate(pattern, ONIGURUMA)
     except NotNativeError:
         return True
     return False
