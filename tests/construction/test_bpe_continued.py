@@ -19,7 +19,7 @@ from tokbench.construction import bpe_continued, bpe_pruned
 from tokbench.construction.bpe import BpeOptions
 from tokbench.construction.bpe import build as bpe
 from tokbench.construction.bpe_continued import BpeContinuedOptions, merges_of_ranks, ranks_of, read_parent
-from tokbench.construction.bpe_pruned import BpePrunedOptions, count_uses, leaves_to_drop, without
+from tokbench.construction.bpe_pruned import BpePrunedOptions, count_uses, leaves_to_drop, remove_tokens
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
@@ -230,7 +230,7 @@ def test_pruned_twin(counted: dict[bytes, int], pairs: list[tuple[int, int]], fe
     assert parent.merges is not None
     counts = PretokenCounts.from_pairs(counted.items())
     size = max(256, len(parent) - fewer)
-    found = without(parent, leaves_to_drop(parent, count_uses(parent, counts), len(parent) - size))
+    found = remove_tokens(parent, leaves_to_drop(parent, count_uses(parent, counts), len(parent) - size))
     merges = [tuple(row) for row in parent.merges.tolist()]
     assert list(found.tokens) == prune(list(counts.items()), list(parent.tokens), merges, size)
     assert found.merges is not None

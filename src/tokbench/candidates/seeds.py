@@ -121,13 +121,13 @@ class CandidateTokens(NamedTuple):
         data: uint8 [bytes], the concatenated tokens.
         offsets: int64 [tokens + 1], start of each token.
         scores: float64 [tokens], natural logarithms of probabilities; -inf for a dropped token.
-        kept: number of tokens that are never pruned.
+        fixed: number of tokens that are never pruned.
     """
 
     data: NDArray[np.uint8]
     offsets: NDArray[np.int64]
     scores: NDArray[np.float64]
-    kept: int
+    fixed: int
 
 
 def repeated_substrings(

@@ -76,8 +76,8 @@ class Construction(Method):
         """
         segmentation = segmentations.find(self.segmentation)
         if segmentation is None:
-            named = unknown(self.segmentation, segmentations.kind, segmentations)
-            raise TokbenchError(f"{constructions.kind} '{self.name}': its segmentation {named}")
+            reason = unknown(self.segmentation, segmentations.kind, segmentations)
+            raise TokbenchError(f"{constructions.kind} '{self.name}': its segmentation {reason}")
         return segmentation
 
 
@@ -88,23 +88,23 @@ class _GivesInitial:
     """Check and JSON schema of the names of constructions that can provide an initial vocabulary."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(_checked, handler(source))
+        return core_schema.no_info_after_validator_function(_check_method, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {**handler(schema), "enum": _giving()}
+        return {**handler(schema), "enum": _initial_methods()}
 
 
-def _giving() -> list[str]:
+def _initial_methods() -> list[str]:
     return [method.name for method in constructions.methods() if method.gives_initial]
 
 
-def _checked(name: str) -> str:
+def _check_method(name: str) -> str:
     try:
         gives = constructions[name].gives_initial
     except TokbenchError:
         gives = False
     if not gives:
-        raise ValueError(unknown(name, "initial vocabulary", _giving()))
+        raise ValueError(unknown(name, "initial vocabulary", _initial_methods()))
     return name
 
 
@@ -144,10 +144,10 @@ class _NameOrRecipe:
 
     def _read(self, value: Any, handler: Callable[[Any], Options]) -> str:
         if isinstance(value, str):
-            return value if isinstance(value, InitialRecipe) else _checked(value)
+            return value if isinstance(value, InitialRecipe) else _check_method(value)
         name = value.get("method") if isinstance(value, Mapping) else None
         if isinstance(name, str):
-            _checked(name)
+            _check_method(name)
         values = handler(value).model_dump()
         name = values.pop("method")
         kind = constructions[name].options
@@ -159,7 +159,7 @@ class _NameOrRecipe:
         return core_schema.no_info_wrap_validator_function(self._read, handler(source), serialization=plain)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"anyOf": [{"enum": _giving()}, handler(schema)]}
+        return {"anyOf": [{"enum": _initial_methods()}, handler(schema)]}
 
 
 def _initial_setting(initial: str) -> str | dict[str, Any]:
@@ -169,9 +169,9 @@ def _initial_setting(initial: str) -> str | dict[str, Any]:
 def options_with_recipes(method: Construction) -> type[Options]:
     """Return the option class of a method. ``initial`` of a top-down method also accepts an :class:`InitialRecipe`."""
     field = method.options.model_fields.get("initial")
-    if field is None or not any(isinstance(one, _GivesInitial) for one in field.metadata):
+    if field is None or not any(isinstance(annotation, _GivesInitial) for annotation in field.metadata):
         return method.options
-    choice: Any = functools.reduce(operator.or_, map(_recipe_model, _giving()))
+    choice: Any = functools.reduce(operator.or_, map(_recipe_model, _initial_methods()))
     forms = Annotated[choice, Field(discriminator="method"), _NameOrRecipe()]
     default = ... if field.is_required() else field.get_default(call_default_factory=True)
     return create_model(method.options.__name__, __base__=method.options, initial=(forms, default))
@@ -205,20 +205,21 @@ def construction(
 
     def decorate(function: Function) -> Function:
         check = constructions.check
+        # Each argument by itself, and together with the options.
         check(isinstance(segmentation, str), name, f"its segmentation is {segmentation!r}; give the name of one")
         check(source in get_args(Source), name, f"its source is {source!r}; choose among {', '.join(get_args(Source))}")
-        whole = isinstance(alphabet, int) and not isinstance(alphabet, bool)
-        check(whole, name, f"its alphabet is {alphabet!r}; give a whole number")
+        is_whole = isinstance(alphabet, int) and not isinstance(alphabet, bool)
+        check(is_whole, name, f"its alphabet is {alphabet!r}; give a whole number")
         check(alphabet >= 256, name, f"its alphabet is {alphabet!r}; every vocabulary has at least the 256 bytes")
-        given = getattr(options, "model_fields", {})
-        sized = not initial or {"initial", "initial_size"} <= given.keys()
+        fields = getattr(options, "model_fields", {})
+        sized = not initial or {"initial", "initial_size"} <= fields.keys()
         check(sized, name, "it starts from another vocabulary; give its options initial and initial_size")
         fit = not gives_initial or (source == "counts" and not initial)
         check(fit, name, "only a bottom-up method that reads counts can provide an initial vocabulary")
-        spelt = not gives_initial or not continuation
-        check(spelt, name, "its tokens have continuation forms, and an initial vocabulary contains each token once")
+        is_plain = not gives_initial or not continuation
+        check(is_plain, name, "its tokens have continuation forms, and an initial vocabulary contains each token once")
         check(not languages or source == "counts", name, "only a method that reads counts can read them by language")
-        needed = [option for option, field in given.items() if field.is_required()] if gives_initial else []
+        needed = [option for option, field in fields.items() if field.is_required()] if gives_initial else []
         message = f"an initial vocabulary is built with its options' defaults; give one to {listed(needed)}"
         check(not needed, name, message)
         method = Construction(

@@ -102,6 +102,7 @@ def continue_merges(counts: PretokenCounts, size: int, parent: Vocabulary, min_c
     old = {token: index for index, token in enumerate(parent.tokens)}
     lengths = np.array([len(token) for token in parent.tokens], np.int64)
     ranks = ranks_of(parent.tokens)
+    # A merge may make an existing token, so more merges than missing tokens may be needed.
     symbols = size
     while True:
         pairs = train(text, offsets, counts.counts, ranks, lengths, symbols, min_count, longest)
@@ -109,6 +110,7 @@ def continue_merges(counts: PretokenCounts, size: int, parent: Vocabulary, min_c
         if len(tokens) == size or len(parent) + len(pairs) < symbols:
             break
         symbols += size - len(tokens)
+    # New tokens have ids after the existing ones.
     added = len(tokens) - len(parent)
     ids = None
     if parent.ids is not None:
@@ -158,7 +160,7 @@ def read_parent(path: Path | None) -> Vocabulary:
     """
     if path is None:
         return Vocabulary(BYTES, merges=np.empty((0, 3), np.int32))
-    vocabulary, segmentation = _read(path)
+    vocabulary, segmentation = _read_vocabulary(path)
     if vocabulary.added is not None or segmentation in ("merge_characters", "merge_scores"):
         raise TokbenchError(
             f"{path}: its merges begin with characters or leave out added tokens; name one that merges bytes only"
@@ -172,7 +174,7 @@ def read_parent(path: Path | None) -> Vocabulary:
     return replace(vocabulary, merges=merges_of_ranks(vocabulary.tokens))
 
 
-def _read(path: Path) -> tuple[Vocabulary, str]:
+def _read_vocabulary(path: Path) -> tuple[Vocabulary, str]:
     if (path / SETTINGS).is_file():
         tokenizer = Tokenizer.load(path)
         if tokenizer.library_name:

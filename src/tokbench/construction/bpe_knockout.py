@@ -185,8 +185,8 @@ def read_gold(options: BpeKnockoutOptions, scheme: str) -> list[GoldWord]:
     words: dict[tuple[str, tuple[int, ...]], None] = {}
     for language, word, segments in kind.function(options.gold, "", kind.options()):
         cuts = boundaries(word, segments)
-        wanted = options.gold_languages is None or language in options.gold_languages
-        if wanted and cuts is not None and is_drawn(word, options.gold_share, options.gold_seed):
+        in_language = options.gold_languages is None or language in options.gold_languages
+        if in_language and cuts is not None and is_drawn(word, options.gold_share, options.gold_seed):
             words[word, tuple(cuts)] = None
     if not words:
         raise TokbenchError(
@@ -224,7 +224,7 @@ def knock_out(
     """
     if not words:
         return list(merges)
-    remaining = _annealed(merges, words, options, "before", most)
+    remaining = _anneal(merges, words, options, "before", most)
     removed_tokens: set[bytes] = set()
     new = False
     for _ in range(options.rounds):
@@ -232,16 +232,16 @@ def knock_out(
         removed = set(guilty[: max(0, len(remaining) - least)])
         removed_tokens.update(b"".join(remaining[rank]) for rank in removed)
         remaining = rewire(remaining, removed, options.cascade)
-        remaining, new = _reified(remaining, removed_tokens, options, most)
+        remaining, new = _reify(remaining, removed_tokens, options, most)
         if not removed and not new:
             break
     if new:
         guilty = guilty_merges(remaining, words, options.threshold, options.tuples_once)
         remaining = rewire(remaining, set(guilty[: max(0, len(remaining) - least)]), options.cascade)
-    return _annealed(remaining, words, options, "after", most)
+    return _anneal(remaining, words, options, "after", most)
 
 
-def _annealed(
+def _anneal(
     merges: Sequence[Parts],
     words: Sequence[GoldWord],
     options: BpeKnockoutOptions,
@@ -253,7 +253,7 @@ def _annealed(
     return anneal(merges, words, options.annealing_count, options.annealing_share, most)
 
 
-def _reified(
+def _reify(
     merges: list[Parts], disqualified: Container[bytes], options: BpeKnockoutOptions, most: int
 ) -> tuple[list[Parts], bool]:
     """Return the merges, repaired and reified as the options say, and whether any has changed."""

@@ -63,7 +63,7 @@ def build(
     else:
         parent = read_parent(options.tokenizer)
     dropped = leaves_to_drop(parent, count_uses(parent, counts), len(parent) - size)
-    return without(parent, dropped)
+    return remove_tokens(parent, dropped)
 
 
 def count_uses(vocabulary: Vocabulary, counts: PretokenCounts) -> NDArray[np.int64]:
@@ -80,12 +80,12 @@ def leaves_to_drop(vocabulary: Vocabulary, uses: NDArray[np.int64], number: int)
     merges = vocabulary.merges.tolist()
     parts: dict[int, tuple[int, int]] = {}
     rank: dict[int, int] = {}
-    made: dict[int, list[tuple[int, int]]] = {}
+    pairs_by_result: dict[int, list[tuple[int, int]]] = {}
     needed = [0] * len(vocabulary)
     for place, (left, right, result) in enumerate(merges):
         parts.setdefault(result, (left, right))
         rank.setdefault(result, place)
-        made.setdefault(result, []).append((left, right))
+        pairs_by_result.setdefault(result, []).append((left, right))
         needed[left] += 1
         needed[right] += 1
     counted = uses.tolist()
@@ -93,6 +93,7 @@ def leaves_to_drop(vocabulary: Vocabulary, uses: NDArray[np.int64], number: int)
     def entry(token: int) -> tuple[int, int, int]:
         return counted[token], -rank.get(token, len(merges) + token), token
 
+    # Leaves in order of their uses; the parts of a dropped leaf gain its uses, and may become leaves.
     single = {index for index, token in enumerate(vocabulary.tokens) if len(token) == 1}
     queue = [entry(token) for token in range(len(vocabulary)) if not needed[token] and token not in single]
     heapq.heapify(queue)
@@ -102,20 +103,20 @@ def leaves_to_drop(vocabulary: Vocabulary, uses: NDArray[np.int64], number: int)
         dropped.add(token)
         for part in parts.get(token, ()):
             counted[part] += times
-        for part in [part for pair in made.get(token, ()) for part in pair]:
+        for part in [part for pair in pairs_by_result.get(token, ()) for part in pair]:
             needed[part] -= 1
             if not needed[part] and part not in single:
                 heapq.heappush(queue, entry(part))
     return dropped
 
 
-def without(vocabulary: Vocabulary, dropped: set[int]) -> Vocabulary:
+def remove_tokens(vocabulary: Vocabulary, dropped: set[int]) -> Vocabulary:
     """Return the vocabulary without some tokens and the merges that make them: the bytes first, then the others."""
     assert vocabulary.merges is not None
     place = {token: index for index, token in enumerate(vocabulary.tokens)}
-    kept = [place[byte] for byte in BYTES]
-    kept += [index for index, token in enumerate(vocabulary.tokens) if len(token) > 1 and index not in dropped]
+    remaining = [place[byte] for byte in BYTES]
+    remaining += [index for index, token in enumerate(vocabulary.tokens) if len(token) > 1 and index not in dropped]
     index_of = np.full(len(vocabulary), -1, np.int32)
-    index_of[kept] = np.arange(len(kept), dtype=np.int32)
+    index_of[remaining] = np.arange(len(remaining), dtype=np.int32)
     merges = index_of[vocabulary.merges]
-    return Vocabulary(tuple(vocabulary.tokens[index] for index in kept), merges=merges[merges[:, 2] >= 0])
+    return Vocabulary(tuple(vocabulary.tokens[index] for index in remaining), merges=merges[merges[:, 2] >= 0])

@@ -61,8 +61,10 @@ def build(
     ids = np.arange(len(alphabet), len(tokens))
     rarest = ids[np.lexsort((-ids, frequencies[ids]))]
     dropped = {tokens[index] for index in rarest[: max(0, len(tokens) - size)].tolist()}
-    made = {merge.token: merge.parts for merge in merges}
-    splits = tuple(Event(True, _remaining_parts(token, made, dropped)) for token in tokens if token in dropped)
+    parts_by_token = {merge.token: merge.parts for merge in merges}
+    splits = tuple(
+        Event(True, _remaining_parts(token, parts_by_token, dropped)) for token in tokens if token in dropped
+    )
     return Vocabulary(tuple(token for token in tokens if token not in dropped), events=merges + splits)
 
 
@@ -73,13 +75,13 @@ def _removed_by_picky(counts: PretokenCounts, size: int, options: BpeTrimmedOpti
 
 
 def _remaining_parts(
-    token: bytes, made: dict[bytes, tuple[bytes, ...]], dropped: Collection[bytes]
+    token: bytes, parts_by_token: dict[bytes, tuple[bytes, ...]], dropped: Collection[bytes]
 ) -> tuple[bytes, ...]:
     parts, pending = [], [token]
     while pending:
         part = pending.pop()
         if part in dropped:
-            pending.extend(reversed(made[part]))
+            pending.extend(reversed(parts_by_token[part]))
         else:
             parts.append(part)
     return tuple(parts)

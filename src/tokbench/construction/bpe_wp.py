@@ -59,7 +59,7 @@ def build(counts: PretokenCounts, size: int, options: BpeWpOptions, *, seed: int
         TokbenchError: ``size`` is below 768, or the unique pre-tokens have 2 GiB or more.
     """
     check_size(size)
-    return vocabulary_of(merged(counts, ALPHABET, size, options.min_pair_count, options.max_token_bytes))
+    return vocabulary_of(continue_merges(counts, ALPHABET, size, options.min_pair_count, options.max_token_bytes))
 
 
 def check_size(size: int) -> None:
@@ -72,7 +72,7 @@ def check_size(size: int) -> None:
         raise TokbenchError(f"vocabulary size {size} is below ByteSpan's base vocabulary; ask for 768 or more")
 
 
-def merged(
+def continue_merges(
     counts: PretokenCounts, forms: Sequence[Form], size: int, min_pair_count: int, max_token_bytes: int | None = None
 ) -> list[Form]:
     """Continue BPE from a given vocabulary: split pre-tokens into its forms by longest prefix, then merge pairs.

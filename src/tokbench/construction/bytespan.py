@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 
 from tokbench.candidates import SignalName
 from tokbench.construction import construction
-from tokbench.construction.bpe_wp import ALPHABET, Form, check_size, merged, vocabulary_of
+from tokbench.construction.bpe_wp import ALPHABET, Form, check_size, continue_merges, vocabulary_of
 from tokbench.kernels.bytespan import Segments, SpanCounter
 from tokbench.kernels.tally import tally_high, tally_low
 from tokbench.kernels.threads import parallel_for, parallel_map
@@ -52,7 +52,7 @@ def percentile(parts: Sequence[Values], percent: float, threads: int = 1) -> flo
         threads: number of threads that read parts. The result does not depend on it.
     """
 
-    def tallied(count: Callable[[NDArray[np.float32], NDArray[np.int64]], None]) -> NDArray[np.int64]:
+    def tally_parts(count: Callable[[NDArray[np.float32], NDArray[np.int64]], None]) -> NDArray[np.int64]:
         def of(part: Values) -> NDArray[np.int64]:
             occurrences = np.zeros(HALF, np.int64)
             for values in part():
@@ -60,11 +60,12 @@ def percentile(parts: Sequence[Values], percent: float, threads: int = 1) -> flo
             return occurrences
 
         total = np.zeros(HALF, np.int64)
-        for found in parallel_map(of, parts, threads):
-            total += found
+        for occurrences in parallel_map(of, parts, threads):
+            total += occurrences
         return total
 
-    coarse = tallied(tally_high)
+    # The upper halves give the bin of each rank, a second pass the lower half.
+    coarse = tally_parts(tally_high)
     total = int(coarse.sum())
     if not total:
         return -np.inf
@@ -72,7 +73,7 @@ def percentile(parts: Sequence[Values], percent: float, threads: int = 1) -> flo
     ranks = int(place), min(int(place) + 1, total - 1)
     below = np.concatenate(([0], np.cumsum(coarse)))
     bins = [int(np.searchsorted(below, rank, side="right")) - 1 for rank in ranks]
-    fine = {top: tallied(partial(tally_low, top)) for top in bins}
+    fine = {top: tally_parts(partial(tally_low, top)) for top in bins}
     lower, upper = (
         _value(top << 16 | int(np.searchsorted(np.cumsum(fine[top]), rank - below[top], side="right")))
         for top, rank in zip(bins, ranks, strict=True)
@@ -155,7 +156,7 @@ def build(
         return vocabulary_of(most_frequent(scores, size, options, threads))
     seeds = most_frequent(scores, max(int(options.seeding_share * size), len(ALPHABET)), options, threads)
     counts = count_pretokens((item.text for item in scores.documents(options.signal)), scores.scheme)
-    return vocabulary_of(merged(counts, seeds, size, options.min_pair_count))
+    return vocabulary_of(continue_merges(counts, seeds, size, options.min_pair_count))
 
 
 def most_frequent(scores: "ScoredDocuments", size: int, options: ByteSpanOptions, threads: int = 1) -> list[Form]:
@@ -190,21 +191,21 @@ def most_frequent(scores: "ScoredDocuments", size: int, options: ByteSpanOptions
     lists = [
         [(text, inside) for text, inside, _ in counters[language].commonest(size)] for language in sorted(counters)
     ]
-    return [*ALPHABET, *interleaved(lists)][:size]
+    return [*ALPHABET, *interleave(lists)][:size]
 
 
-def interleaved(lists: list[list[Form]]) -> Iterator[Form]:
+def interleave(lists: list[list[Form]]) -> Iterator[Form]:
     """Yield in rounds the next form of each list that is new and not in the base vocabulary."""
-    known = set(ALPHABET)
+    present = set(ALPHABET)
 
     def fresh(forms: list[Form]) -> Iterator[Form]:
         for form in forms:
-            if form not in known:
-                known.add(form)
+            if form not in present:
+                present.add(form)
                 yield form
 
-    for taken in zip_longest(*map(fresh, lists)):
-        yield from (form for form in taken if form is not None)
+    for forms_of_rank in zip_longest(*map(fresh, lists)):
+        yield from (form for form in forms_of_rank if form is not None)
 
 
 def incremental(scores: "ScoredDocuments", size: int, options: ByteSpanOptions) -> list[Form]:

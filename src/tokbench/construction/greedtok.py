@@ -82,10 +82,10 @@ def choose_tokens(
     if options.candidates is None:
         suffixes, groups = distinct_substrings(data, offsets, limit, threads)
     else:
-        wanted = sorted({token for token in read_tokens(options.candidates) if 1 < len(token) <= limit})
-        ends = np.fromiter(chain([0], map(len, wanted)), np.int64).cumsum()
-        suffixes, _ = distinct_substrings(data, offsets, max(map(len, wanted), default=1), threads)
-        groups = occurrences_of(data, offsets, suffixes, np.frombuffer(b"".join(wanted), np.uint8), ends)
+        candidates = sorted({token for token in read_tokens(options.candidates) if 1 < len(token) <= limit})
+        ends = np.fromiter(chain([0], map(len, candidates)), np.int64).cumsum()
+        suffixes, _ = distinct_substrings(data, offsets, max(map(len, candidates), default=1), threads)
+        groups = occurrences_of(data, offsets, suffixes, np.frombuffer(b"".join(candidates), np.uint8), ends)
     if len(groups) > MAX_BYTES:
         raise TokbenchError(f"greedtok: more than {MAX_BYTES} groups of substrings to choose from; set max_token_bytes")
     rows = choose(data, offsets, weights, suffixes, groups, size - len(BYTES), threads)
@@ -95,9 +95,9 @@ def choose_tokens(
 
 def frequent(counts: PretokenCounts, least: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Return data, offsets and counts of the pre-tokens that occur at least ``least`` times."""
-    kept = counts.counts >= least
-    if kept.all():
+    is_frequent = counts.counts >= least
+    if is_frequent.all():
         return counts.data, counts.offsets, counts.counts
     lengths = np.diff(counts.offsets)
-    offsets = np.concatenate([[0], lengths[kept].cumsum()])
-    return counts.data[np.repeat(kept, lengths)], offsets, counts.counts[kept]
+    offsets = np.concatenate([[0], lengths[is_frequent].cumsum()])
+    return counts.data[np.repeat(is_frequent, lengths)], offsets, counts.counts[is_frequent]

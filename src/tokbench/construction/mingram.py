@@ -66,7 +66,7 @@ class Estimate:
     total: int
 
     @property
-    def learned(self) -> int:
+    def learned_count(self) -> int:
         """Number of tokens in addition to the 256 bytes."""
         return len(self.tokens) - len(BYTES)
 
@@ -77,7 +77,7 @@ class Estimate:
         scores[seen] = np.rint(UNITS * logs_of(self.occurrences[seen] / self.total)).astype(np.int64)
         return scores
 
-    def chosen(self, places: NDArray[np.int64]) -> "Estimate":
+    def select(self, places: NDArray[np.int64]) -> "Estimate":
         """Return the tokens at some places, in the order of these."""
         return Estimate(tuple(self.tokens[place] for place in places.tolist()), self.occurrences[places], self.total)
 
@@ -108,7 +108,7 @@ def build(counts: PretokenCounts, size: int, options: MinGramOptions, *, seed: i
     candidates = bpe_candidates(counts, size, options.overshoot, options.max_token_bytes, "mingram")
     estimate = used_by_bpe(counts, candidates, threads)
     for _ in range(options.sub_iterations):
-        estimate = reestimated(counts, estimate, options.ties, threads)
+        estimate = reestimate(counts, estimate, options.ties, threads)
     return most_frequent(estimate, size)
 
 
@@ -125,35 +125,35 @@ def bpe_candidates(
     """
     check_size(size)
     merges = int(overshoot * (size - len(BYTES)))
-    made = bpe.build(
+    candidates = bpe.build(
         counts,
         min(len(BYTES) + merges, LARGEST_VOCABULARY),
         bpe.BpeOptions(max_token_bytes=max_token_bytes),
     )
-    learnt = len(made) - len(BYTES)
+    learnt = len(candidates) - len(BYTES)
     if learnt < merges:
         log.warning(
             f"{method}: the text has {learnt:,} of the {merges:,} merges of overshoot {overshoot:g}; use more text, a "
             "smaller overshoot or a smaller size"
         )
-    return made
+    return candidates
 
 
-def used_by_bpe(counts: PretokenCounts, made: Vocabulary, threads: int) -> Estimate:
+def used_by_bpe(counts: PretokenCounts, candidates: Vocabulary, threads: int) -> Estimate:
     """Return the tokens of BPE with their occurrences in its own segmentation, at least 1."""
-    assert made.merges is not None
-    merge = MergeSegmenter(made.merges, np.arange(len(BYTES), dtype=np.int32), joined_bytes(made))
-    occurrences = _occurrences(counts, merge, len(made), threads)
+    assert candidates.merges is not None
+    merge = MergeSegmenter(candidates.merges, np.arange(len(BYTES), dtype=np.int32), joined_bytes(candidates))
+    occurrences = _occurrences(counts, merge, len(candidates), threads)
     occurrences = np.maximum(occurrences, 1)
-    return Estimate(made.tokens, occurrences, int(occurrences.sum()))
+    return Estimate(candidates.tokens, occurrences, int(occurrences.sum()))
 
 
-def reestimated(counts: PretokenCounts, estimate: Estimate, ties: str, threads: int) -> Estimate:
+def reestimate(counts: PretokenCounts, estimate: Estimate, ties: str, threads: int) -> Estimate:
     """Return the tokens that the text uses, and the bytes, with their occurrences."""
     occurrences = _occurrences(counts, estimate.segmenter(ties, threads), len(estimate.tokens), threads)
     used = occurrences > 0
     used[: len(BYTES)] = True
-    return Estimate(estimate.tokens, occurrences, int(occurrences.sum())).chosen(np.flatnonzero(used))
+    return Estimate(estimate.tokens, occurrences, int(occurrences.sum())).select(np.flatnonzero(used))
 
 
 def _occurrences(counts: PretokenCounts, segmenter: PretokenSegmenter, tokens: int, threads: int) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from tokbench.candidates.initial import check_size
 from tokbench.construction import bpe, construction
-from tokbench.construction.mingram import Estimate, bpe_candidates, most_frequent, reestimated, used_by_bpe
+from tokbench.construction.mingram import Estimate, bpe_candidates, most_frequent, reestimate, used_by_bpe
 from tokbench.construction.unigram import PARTS, runs
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.mingram import omission_costs
@@ -75,19 +75,19 @@ def build(
         TokbenchError: ``size`` is below 256, or the unique pre-tokens have 2 GiB or more.
     """
     estimate = used_by_bpe(counts, _candidates(counts, size, options), threads)
-    wanted, share = size - len(BYTES), Fraction(str(options.shrinking_factor))
+    limit, share = size - len(BYTES), Fraction(str(options.shrinking_factor))
     while True:
         for _ in range(options.sub_iterations):
-            estimate = reestimated(counts, estimate, options.ties, threads)
-        learned = estimate.learned
-        if learned <= wanted:
+            estimate = reestimate(counts, estimate, options.ties, threads)
+        learned = estimate.learned_count
+        if learned <= limit:
             break
-        stay = max(wanted, min(-(-learned * share.numerator // share.denominator), learned - 1))
+        stay = max(limit, min(-(-learned * share.numerator // share.denominator), learned - 1))
         increases = _increases(counts, estimate, options.ties, threads)
         order = np.lexsort((-np.arange(learned), estimate.occurrences[len(BYTES) :], increases[len(BYTES) :]))
         places = np.sort(order[learned - stay :]) + len(BYTES)
-        estimate = estimate.chosen(np.concatenate([np.arange(len(BYTES)), places]))
-        if stay == wanted:
+        estimate = estimate.select(np.concatenate([np.arange(len(BYTES)), places]))
+        if stay == limit:
             break
     return most_frequent(estimate, size)
 
@@ -101,18 +101,18 @@ def _candidates(counts: PretokenCounts, size: int, options: MinGramPpOptions) ->
     if options.overshoot is not None:
         return bpe_candidates(counts, size, options.overshoot, options.max_token_bytes, "mingram_pp")
     check_size(size)
-    wanted = size - len(BYTES)
-    most = min(size + (2 * OVERSHOOT - 1) * wanted, LARGEST_VOCABULARY)
-    made = bpe.build(counts, most, bpe.BpeOptions(max_token_bytes=options.max_token_bytes))
-    assert made.merges is not None
-    learnt = len(made.merges)
-    merges = min(OVERSHOOT * wanted, max(learnt // 2, min(wanted, learnt)))
-    if merges < OVERSHOOT * wanted:
+    limit = size - len(BYTES)
+    most = min(size + (2 * OVERSHOOT - 1) * limit, LARGEST_VOCABULARY)
+    candidates = bpe.build(counts, most, bpe.BpeOptions(max_token_bytes=options.max_token_bytes))
+    assert candidates.merges is not None
+    learnt = len(candidates.merges)
+    merges = min(OVERSHOOT * limit, max(learnt // 2, min(limit, learnt)))
+    if merges < OVERSHOOT * limit:
         log.warning(
             f"mingram_pp: the text has {learnt:,} merges, too few for an overshoot of {OVERSHOOT}; "
-            f"{merges:,} are used, an overshoot of {merges / wanted:.3g}"
+            f"{merges:,} are used, an overshoot of {merges / limit:.3g}"
         )
-    return Vocabulary(made.tokens[: len(BYTES) + merges], merges=made.merges[:merges])
+    return Vocabulary(candidates.tokens[: len(BYTES) + merges], merges=candidates.merges[:merges])
 
 
 def _increases(counts: PretokenCounts, estimate: Estimate, ties: str, threads: int) -> NDArray[np.int64]:

@@ -59,13 +59,16 @@ def top_ngrams(
 
     def best(part: tuple[int, int]) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
         first, last = part
-        held = int(positions[first:last].sum())
-        return best_ngrams(counts.data, counts.offsets, counts.counts, first, last, held, max_bytes, limit)
+        position_count = int(positions[first:last].sum())
+        return best_ngrams(counts.data, counts.offsets, counts.counts, first, last, position_count, max_bytes, limit)
 
     parts = list(parallel_map(best, _parts(positions), threads))
-    totals = np.concatenate([own for *_, own in parts])
+    totals = np.concatenate([part_counts for *_, part_counts in parts])
     least = np.partition(totals, -limit)[-limit] if len(totals) > limit else 0
-    hopeful = [(words[own >= least], widths[own >= least], own[own >= least]) for words, widths, own in parts]
+    hopeful = [
+        (words[part_counts >= least], widths[part_counts >= least], part_counts[part_counts >= least])
+        for words, widths, part_counts in parts
+    ]
     del parts
     words, widths, totals = (np.concatenate(arrays) for arrays in zip(*hopeful, strict=True))
     order = ascending(-totals, np.zeros_like(totals))[:limit]  # Parts and their n-grams are already in byte order.
@@ -75,8 +78,8 @@ def top_ngrams(
 
 def _parts(positions: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Split the 65,536 byte pairs into ranges of similar work. The ranges depend on the text, not on the threads."""
-    held = int(positions.sum())
-    share = max(PART_POSITIONS, min(FEW_POSITIONS, held // FEW_PARTS), held // MOST_PARTS)
+    position_count = int(positions.sum())
+    share = max(PART_POSITIONS, min(FEW_POSITIONS, position_count // FEW_PARTS), position_count // MOST_PARTS)
     edges = np.flatnonzero(np.diff(np.cumsum(positions) // share)) + 1
     bounds = [0, *edges.tolist(), len(positions)]
     return list(pairwise(bounds))

@@ -113,38 +113,40 @@ def build(
     """
     texts, development = _by_language(counts, options)
     names = list(texts)
-    wanted = np.array([1.0 if options.ratios is None else options.ratios[name] for name in names])
-    together = options.hybrid_merges
-    if together is None:
-        together = int(options.hybrid_share * max(size - len(BYTES), 0))
+    ratios = np.array([1.0 if options.ratios is None else options.ratios[name] for name in names])
+    common_merges = options.hybrid_merges
+    if common_merges is None:
+        common_merges = int(options.hybrid_share * max(size - len(BYTES), 0))
+    # Texts for training, and development texts for the choice of languages only.
     order = np.arange(256) if options.ties == "bytes" else spelling_ranks()
     training = Training(order.astype(np.int64), options.ties == "bpe", options.min_pair_count)
     for text in texts.values():
         _add(training, text, True)
     for text in (development or {}).values():
         _add(training, text, False)
-    if together:
-        _add(training, counts if len(names) == len(_all(counts)) else LanguageCounts.of(texts), True)
-    pairs, chosen, reason = training.run(
+    if common_merges:
+        _add(training, counts if len(names) == len(_by_name(counts)) else LanguageCounts.of(texts), True)
+    pairs, merge_languages, reason = training.run(
         size,
         development is not None,
-        together,
+        common_merges,
         options.window or 0,
         options.alpha,
-        wanted / wanted[0],
+        ratios / ratios[0],
         options.exhausted == "skip",
     )
+    # The record has the lengths of the texts that the choice of languages was based on.
     first = len(names) if development is not None else 0
     record = {
         "languages": names,
-        "merge_languages": [None if number == ALL_TOGETHER else number for number in chosen.tolist()],
+        "merge_languages": [None if number == ALL_TOGETHER else number for number in merge_languages.tolist()],
         "tokens": dict(zip(names, training.token_counts()[first : first + len(names)], strict=True)),
-        "stopped": _stopped(reason, names, len(pairs), options.min_pair_count),
+        "stopped": _stop_reason(reason, names, len(pairs), options.min_pair_count),
     }
     return _vocabulary(pairs, record)
 
 
-def _all(counts: PretokenCounts) -> Mapping[str, PretokenCounts]:
+def _by_name(counts: PretokenCounts) -> Mapping[str, PretokenCounts]:
     return counts.by_language if isinstance(counts, LanguageCounts) else {"": counts}
 
 
@@ -152,17 +154,17 @@ def _by_language(
     counts: PretokenCounts, options: ParityBpeOptions
 ) -> tuple[dict[str, PretokenCounts], dict[str, PretokenCounts] | None]:
     """Return the training text and the development set of each language, in the order of ties."""
-    texts = _all(counts)
+    texts = _by_name(counts)
     development = counts.development if isinstance(counts, LanguageCounts) else None
     names = options.languages or list(texts)
     tests = list(development if development is not None else texts) if options.languages is None else names
-    for what, known in (("training text", texts), ("development set", development if development else texts)):
+    for text_name, parts in (("training text", texts), ("development set", development if development else texts)):
         missing = [
-            name or UNNAMED for name in dict.fromkeys((*names, *tests)) if name not in known or not len(known[name])
+            name or UNNAMED for name in dict.fromkeys((*names, *tests)) if name not in parts or not len(parts[name])
         ]
         if missing:
             raise TokbenchError(
-                f"parity_bpe: the {what} has nothing in {listed(missing)}; add it, or list the other languages in "
+                f"parity_bpe: the {text_name} has nothing in {listed(missing)}; add it, or list the other languages in "
                 "the option languages"
             )
     if options.ratios is not None:
@@ -172,15 +174,15 @@ def _by_language(
             raise TokbenchError(f"parity_bpe: give ratios to {listed([name or UNNAMED for name in names])} only")
     for text in (*texts.values(), *(development or {}).values()):
         check_bytes(text, "parity_bpe")
-    chosen = {name: texts[name] for name in names}
-    return chosen, None if development is None else {name: development[name] for name in names}
+    training = {name: texts[name] for name in names}
+    return training, None if development is None else {name: development[name] for name in names}
 
 
 def _add(training: Training, text: PretokenCounts, queued: bool) -> None:
     training.add(text.data.astype(np.int32), text.offsets, text.counts, queued)
 
 
-def _stopped(reason: int, names: list[str], merges: int, least: int) -> str | None:
+def _stop_reason(reason: int, names: list[str], merges: int, least: int) -> str | None:
     """Return why training ended early; None if it did not."""
     if reason == COMPLETE:
         return None

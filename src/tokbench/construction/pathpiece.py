@@ -80,12 +80,12 @@ def build(
     check_longest(counts, MAX_BYTES, "pathpiece")
     if initial.continuation is not None:
         Vocabulary(fitting_tokens(initial, options.max_token_bytes))  # Raises if a token occurs in both forms.
-    spelt, edges = initial.flat()
+    spelling, edges = initial.flat()
     lengths = np.diff(edges)
     fits = np.flatnonzero((lengths > 1) & (lengths <= options.max_token_bytes))
     alphabet = np.arange(len(BYTES))
     data, offsets = gather(
-        np.concatenate([alphabet.astype(np.uint8), spelt]),
+        np.concatenate([alphabet.astype(np.uint8), spelling]),
         np.concatenate([alphabet, len(BYTES) + edges[fits]]),
         np.concatenate([np.ones_like(alphabet), lengths[fits]]),
         threads,
@@ -102,8 +102,8 @@ def build(
             stays[_drops(trie, data, offsets, increases, occurrences, len(order) - target, threads)] = False
             order = order[stays]
             data, offsets = gather(data, offsets[:-1][stays], np.diff(offsets)[stays], threads)
-    kept = np.sort(fits[order[order >= len(BYTES)] - len(BYTES)]).tolist()
-    return Vocabulary((*BYTES, *[initial.tokens[place] for place in kept]))
+    remaining = np.sort(fits[order[order >= len(BYTES)] - len(BYTES)]).tolist()
+    return Vocabulary((*BYTES, *[initial.tokens[place] for place in remaining]))
 
 
 def _drops(
@@ -116,11 +116,11 @@ def _drops(
     threads: int,
 ) -> NDArray[np.int64]:
     """Return the first tokens by increase, occurrences and id, without single bytes and substrings of earlier ones."""
-    held = (np.diff(offsets) == 1).astype(np.uint8)
-    chosen: list[NDArray[np.int64]] = []
+    is_fixed = (np.diff(offsets) == 1).astype(np.uint8)
+    drops: list[NDArray[np.int64]] = []
 
     def inner(edge: tuple[NDArray[np.int64], int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        return inner_tokens(trie, data, offsets, held, *edge)
+        return inner_tokens(trie, data, offsets, is_fixed, *edge)
 
     for order in _in_order(increases, occurrences, limit):
         place = 0
@@ -129,12 +129,12 @@ def _drops(
             edges = np.linspace(place, last, DROP_PARTS + 1).astype(np.int64).tolist()
             parts = list(parallel_map(inner, [(order, *edge) for edge in pairwise(edges)], threads))
             for first, (tokens, bounds) in zip(edges, parts, strict=False):
-                chosen.append(choose_drops(order, first, tokens, bounds, held, limit))
-                limit -= len(chosen[-1])
+                drops.append(choose_drops(order, first, tokens, bounds, is_fixed, limit))
+                limit -= len(drops[-1])
             place = last
         if limit == 0:
             break
-    return np.concatenate(chosen)
+    return np.concatenate(drops)
 
 
 def _in_order(increases: NDArray[np.int64], occurrences: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:

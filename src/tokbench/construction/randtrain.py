@@ -63,8 +63,8 @@ def build(
     tokens = fitting_tokens(initial, options.max_token_bytes)[len(BYTES) :]
     weight_of = dict(zip(initial.tokens, weights(counts, initial, options.initial, threads).tolist(), strict=True))
     keys = sampling_keys(tokens, np.array([weight_of[token] for token in tokens], np.float64), seed)
-    chosen = np.sort(np.argsort(-keys, kind="stable")[: size - len(BYTES)])
-    return Vocabulary(BYTES + tuple(tokens[index] for index in chosen.tolist()))
+    sample = np.sort(np.argsort(-keys, kind="stable")[: size - len(BYTES)])
+    return Vocabulary(BYTES + tuple(tokens[index] for index in sample.tolist()))
 
 
 def sampling_keys(tokens: tuple[bytes, ...], weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:

@@ -134,11 +134,13 @@ def build(
     embeddings: NDArray[np.float32] | None = None
     while sizes:
         text = segment(lines, Trie(data, offsets, included=alive), threads)
+        # Embeddings are trained again at some sizes only.
         if embeddings is None or label in options.embedding_schedule:
             embeddings = embed(text, len(tokens), options, seed)
             rows = embeddings[alive]
         elif options.rows_as_released:
             embeddings[alive] = rows[: alive.sum()]
+        # Tokens in order of the loss without them; unused ones go first.
         losses, occurrences = ablate(lines, text, lengths, embeddings, threads)
         active = alive & ((occurrences > 0) | (lengths == 1))
         while sizes and sizes[0] >= active.sum():
@@ -178,31 +180,31 @@ def choose_lines(documents: "Documents", limit: int, seed: int) -> Lines:
         TokbenchError: there is no line.
     """
     draws = np.random.default_rng(seed)
-    held: list[bytes] = []
-    drawn: list[NDArray[np.uint64]] = []
+    lines: list[bytes] = []
+    numbers: list[NDArray[np.uint64]] = []
     enough = np.uint64(2**64 - 1)
     for text in documents.texts():
         starts = _line_starts(text)
-        own = draws.integers(1 << 64, size=len(starts) - 1, dtype=np.uint64)
-        low = np.flatnonzero(own <= enough)
-        held += [text[start:end] for start, end in zip(starts[low].tolist(), starts[low + 1].tolist(), strict=True)]
-        drawn.append(own[low])
-        if len(held) >= 2 * limit:
-            held, order = _foremost(held, drawn, limit)
-            drawn, enough = [order], order[-1]
-    if not held:
+        line_numbers = draws.integers(1 << 64, size=len(starts) - 1, dtype=np.uint64)
+        low = np.flatnonzero(line_numbers <= enough)
+        lines += [text[start:end] for start, end in zip(starts[low].tolist(), starts[low + 1].tolist(), strict=True)]
+        numbers.append(line_numbers[low])
+        if len(lines) >= 2 * limit:
+            lines, order = _foremost(lines, numbers, limit)
+            numbers, enough = [order], order[-1]
+    if not lines:
         raise TokbenchError("the documents contain no text; pass documents that are not empty")
-    chosen, _ = _foremost(held, drawn, limit)
-    offsets = np.zeros(len(chosen) + 1, np.int64)
-    np.cumsum([len(line) for line in chosen], out=offsets[1:])
-    return Lines(np.frombuffer(b"".join(chosen), np.uint8), offsets)
+    sample, _ = _foremost(lines, numbers, limit)
+    offsets = np.zeros(len(sample) + 1, np.int64)
+    np.cumsum([len(line) for line in sample], out=offsets[1:])
+    return Lines(np.frombuffer(b"".join(sample), np.uint8), offsets)
 
 
 def _foremost(
-    lines: list[bytes], drawn: list[NDArray[np.uint64]], limit: int
+    lines: list[bytes], numbers: list[NDArray[np.uint64]], limit: int
 ) -> tuple[list[bytes], NDArray[np.uint64]]:
     """Return the lines with the smallest draws, in order of their draws, and the draws. Ties keep their order."""
-    draws = np.concatenate(drawn)
+    draws = np.concatenate(numbers)
     order = np.argsort(draws, kind="stable")[:limit]
     return [lines[index] for index in order.tolist()], draws[order]
 
@@ -226,7 +228,7 @@ def segment(lines: Lines, trie: Trie, threads: int) -> SegmentedLines:
 
     parts = list(parallel_map(part, _edges(lines.offsets), threads))
     bounds = np.zeros(len(lines.offsets), np.int64)
-    np.cumsum(np.concatenate([np.diff(own) for _, own in parts]), out=bounds[1:])
+    np.cumsum(np.concatenate([np.diff(part_bounds) for _, part_bounds in parts]), out=bounds[1:])
     return SegmentedLines(trie, np.concatenate([ids for ids, _ in parts]), bounds)
 
 
@@ -254,10 +256,10 @@ def ablate(
     losses, occurrences = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)
 
     def part(edge: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        own: tuple[NDArray[np.int64], NDArray[np.int64]] = ablation_losses(
+        sums: tuple[NDArray[np.int64], NDArray[np.int64]] = ablation_losses(
             text.trie, lines.data, lines.offsets, text.ids, text.bounds, lengths, embeddings, *edge
         )
-        return own
+        return sums
 
     for loss, occurrence in parallel_map(part, _edges(lines.offsets), threads):
         losses += loss

@@ -47,16 +47,16 @@ def build(
     Raises:
         TokbenchError: the unique pre-tokens have 2 GiB or more, or the alphabet is larger than ``size``.
     """
-    trained = size
-    alphabet, training = train(counts, trained, options, 1.0, "scaffold_bpe")
+    training_size = size
+    alphabet, training = train(counts, training_size, options, 1.0, "scaffold_bpe")
     merged, scaffolds, complete = choose_scaffolds(training, len(alphabet), size)
-    while not complete and len(training.state()[0]) == trained:
-        trained += len(scaffolds) + 1
-        training.run(trained)
+    while not complete and len(training.state()[0]) == training_size:
+        training_size += len(scaffolds) + 1
+        training.run(training_size)
         merged, scaffolds, complete = choose_scaffolds(training, len(alphabet), size)
-    every, merges = spell_out(training, alphabet)
-    tokens = tuple(token for index, token in enumerate(every[: len(alphabet) + merged]) if index not in scaffolds)
-    splits = fewest_parts(tokens, [every[index] for index in sorted(scaffolds)])
+    all_tokens, merges = spell_out(training, alphabet)
+    tokens = tuple(token for index, token in enumerate(all_tokens[: len(alphabet) + merged]) if index not in scaffolds)
+    splits = fewest_parts(tokens, [all_tokens[index] for index in sorted(scaffolds)])
     return Vocabulary(tokens, events=merges[:merged] + splits)
 
 
@@ -84,6 +84,7 @@ def choose_scaffolds(training: Training, alphabet: int, size: int) -> tuple[int,
     for merged, (token, _, replaced, used) in enumerate(merges):
         if alphabet + merged - len(scaffolds) >= size:
             return merged, scaffolds, True
+        # Parts that are rarer than the next pair become scaffolds.
         next_count = merges[merged + 1][1] if merged + 1 < len(merges) else 0
         frequencies[token] = replaced
         for part in used:
@@ -93,6 +94,7 @@ def choose_scaffolds(training: Training, alphabet: int, size: int) -> tuple[int,
             if part in frequencies and (part in scaffolds or frequencies[part] < max(next_count, head())):
                 scaffolds.add(part)
                 heapq.heappush(queue, (-frequencies[part], part))
+        # Scaffolds that are more frequent than the next pair become tokens again.
         while head() > next_count and alphabet + merged + 1 - len(scaffolds) < size:
             scaffolds.discard(heapq.heappop(queue)[1])
     return len(merges), scaffolds, False

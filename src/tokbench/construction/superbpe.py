@@ -108,15 +108,15 @@ def build(
     """
     check_size(size)
     words = count_pretokens(documents.texts(), options.stage_1_pretokenization)
-    wanted = stage_1_size(size, options)
-    first = build_bpe(words, wanted, BpeOptions())
-    warn_short("superbpe", len(first), wanted)
+    first_size = stage_1_size(size, options)
+    first = build_bpe(words, first_size, BpeOptions())
+    warn_short("superbpe", len(first), first_size)
     spans = count_pretokens(documents.texts(), documents.scheme)
     check_bytes(spans, "superbpe")
-    return continued(first, spans, size, options)
+    return continue_merges(first, spans, size, options)
 
 
-def continued(first: Vocabulary, spans: PretokenCounts, size: int, options: SuperbpeOptions) -> Vocabulary:
+def continue_merges(first: Vocabulary, spans: PretokenCounts, size: int, options: SuperbpeOptions) -> Vocabulary:
     """Continue the merges of a vocabulary in other pre-tokens until there are ``size`` tokens."""
     assert first.merges is not None
     text, offsets = MergeSegmenter(*replay_merges(first, "merge")).segment(spans.data, spans.offsets)

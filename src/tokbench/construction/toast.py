@@ -64,10 +64,10 @@ def build(counts: PretokenCounts, size: int, options: ToastOptions, *, seed: int
         TokbenchError: ``size`` is below 256, the unique pre-tokens have 2 GiB or more, or the counts exceed 63 bits.
     """
     check_size(size)
-    kept, _ = counts.split_by_length(options.max_pretoken_bytes)
-    known = known_substrings(kept, options.min_count, threads)
-    graph = tree_graph(kept, known, size, threads)
-    return Vocabulary(BYTES + graph.spell(best_nodes(graph, options, threads).vocabulary), substring_counts=known)
+    pretokens, _ = counts.split_by_length(options.max_pretoken_bytes)
+    substrings = known_substrings(pretokens, options.min_count, threads)
+    graph = tree_graph(pretokens, substrings, size, threads)
+    return Vocabulary(BYTES + graph.spell(best_nodes(graph, options, threads).vocabulary), substring_counts=substrings)
 
 
 def best_nodes(graph: SubstringGraph, options: ToastOptions, threads: int = 1) -> BoundResult:
@@ -106,24 +106,24 @@ def known_substrings(counts: PretokenCounts, min_count: int, threads: int = 1) -
     )
 
 
-def tree_graph(counts: PretokenCounts, known: SubstringCounts, size: int, threads: int = 1) -> SubstringGraph:
+def tree_graph(counts: PretokenCounts, substrings: SubstringCounts, size: int, threads: int = 1) -> SubstringGraph:
     """Return the split trees of pre-tokens as graphs: an edge is a node of two bytes or more.
 
     Args:
         counts: pre-tokens.
-        known: known substrings with their counts.
+        substrings: known substrings with their counts.
         size: tokens of the vocabulary, including the 256 bytes.
         threads: number of threads (default: 1). The result does not depend on it.
     """
-    starts, ends = _nodes(counts, known, threads)
+    starts, ends = _nodes(counts, substrings, threads)
     data, offsets = gather(counts.data, starts.astype(np.int64), (ends - starts).astype(np.int64), threads)
     tokens = number_strings(data, offsets, argsort_bytes(data, offsets, threads))
     words = (np.searchsorted(counts.offsets, starts, side="right") - 1).astype(np.int32)
     by_token = np.argsort(tokens, kind="stable")
     number = int(tokens.max(initial=-1)) + 1
     lows = np.searchsorted(tokens[by_token], np.arange(number + 1)).astype(np.int32)
-    some = by_token[lows[:-1]]
-    lengths = (ends - starts)[some]
+    occurrences = by_token[lows[:-1]]
+    lengths = (ends - starts)[occurrences]
     groups = np.column_stack([lows[:-1], lows[1:], lengths, lengths]).astype(np.int32)
     by_end = np.lexsort((tokens, ends + words))
     nodes = int(counts.offsets[-1]) + len(counts)
@@ -134,7 +134,7 @@ def tree_graph(counts: PretokenCounts, known: SubstringCounts, size: int, thread
         np.ascontiguousarray(starts[by_token]),
         groups,
         counts.offsets + np.arange(len(counts.offsets)),
-        np.column_stack([starts[some], ends[some]]).astype(np.int32),
+        np.column_stack([starts[occurrences], ends[occurrences]]).astype(np.int32),
         first,
         np.ascontiguousarray((starts + words)[by_end]),
         np.ascontiguousarray(tokens[by_end]),

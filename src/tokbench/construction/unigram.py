@@ -80,22 +80,22 @@ def runs(offsets: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
     return list(pairwise([0, *cuts.tolist(), len(offsets) - 1]))
 
 
-def select(pieces: CandidateTokens, chosen: NDArray[np.int64], threads: int = 1) -> CandidateTokens:
+def select(pieces: CandidateTokens, places: NDArray[np.int64], threads: int = 1) -> CandidateTokens:
     """Return the permanent tokens and the chosen others, in the given order."""
-    chosen = np.concatenate([np.arange(pieces.kept), chosen])
-    starts = pieces.offsets[chosen]
-    data, offsets = gather(pieces.data, starts, pieces.offsets[chosen + 1] - starts, threads)
-    return CandidateTokens(data, offsets, pieces.scores[chosen], pieces.kept)
+    places = np.concatenate([np.arange(pieces.fixed), places])
+    starts = pieces.offsets[places]
+    data, offsets = gather(pieces.data, starts, pieces.offsets[places + 1] - starts, threads)
+    return CandidateTokens(data, offsets, pieces.scores[places], pieces.fixed)
 
 
-def with_every_byte(scores: NDArray[np.float64], kept: int = 256) -> NDArray[np.float64]:
+def with_every_byte(scores: NDArray[np.float64], alphabet_size: int = 256) -> NDArray[np.float64]:
     """Return scores that are finite for every permanent token.
 
     One without an estimate gets :data:`UNSEEN_PENALTY` below the smallest score.
     """
     least = np.min(scores, where=np.isfinite(scores), initial=0.0)
     result = scores.copy()
-    result[:kept][np.isneginf(scores[:kept])] = least - UNSEEN_PENALTY
+    result[:alphabet_size][np.isneginf(scores[:alphabet_size])] = least - UNSEEN_PENALTY
     return result
 
 
@@ -103,7 +103,7 @@ def expect(
     counts: PretokenCounts, trie: Trie, pieces: CandidateTokens, threads: int
 ) -> tuple[NDArray[np.float64], float]:
     """Return the expected occurrences of each token, float64 [tokens], and the log-likelihood of the text in nats."""
-    scores = with_every_byte(pieces.scores, pieces.kept)
+    scores = with_every_byte(pieces.scores, pieces.fixed)
     probabilities = np.empty(len(scores))
 
     def fill(first: int, last: int) -> None:
@@ -135,9 +135,9 @@ def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64], threads
 
     chosen, sums = zip(*over_ranges(choose, len(scores), threads), strict=True)
     result = np.full(len(scores), -np.inf)
-    if not (whole := sum(sums)):
+    if not (total := sum(sums)):
         return result
-    least = digamma_of(whole / (1 << 1074))
+    least = digamma_of(total / (1 << 1074))
 
     def fill(kept: NDArray[np.int64]) -> None:
         result[kept] = digamma_of(expected[kept]) - least
@@ -150,7 +150,7 @@ def by_loss(
     counts: PretokenCounts, trie: Trie, pieces: CandidateTokens, options: UnigramOptions, threads: int
 ) -> NDArray[np.int64]:
     """Return the tokens beyond the alphabet that are worth keeping, by descending loss; ties keep their order."""
-    scores = with_every_byte(pieces.scores, pieces.kept)
+    scores = with_every_byte(pieces.scores, pieces.fixed)
 
     def best(edge: tuple[int, int], occurrences: NDArray[np.int64]) -> None:
         count_best(trie, scores, counts.data, counts.offsets, counts.counts, *edge, occurrences)
@@ -167,7 +167,7 @@ def by_loss(
         losses(trie, scores, occurrences, pieces.data, pieces.offsets, *edge, total, growth, loss)
 
     parallel_for(lose, runs(pieces.offsets, FINE_PARTS), threads)
-    needed = pieces.kept + np.flatnonzero(loss[pieces.kept :] > -np.inf)
+    needed = pieces.fixed + np.flatnonzero(loss[pieces.fixed :] > -np.inf)
     return needed[descending(loss[needed])]
 
 
@@ -195,9 +195,9 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
     counts = without_reserved(counts, options.reserved, "unigram")
     pieces = seeds(counts, options, threads)
     if options.alphabet == "character":
-        check_alphabet(range(pieces.kept), size, "unigram")
-    kept = pieces.kept
-    enough = max(int(SLACK * size), kept)
+        check_alphabet(range(pieces.fixed), size, "unigram")
+    alphabet_size = pieces.fixed
+    enough = max(int(SLACK * size), alphabet_size)
     while True:
         trie = Trie(pieces.data, pieces.offsets, share=parallel_for_with(threads))
         for _ in range(options.sub_iterations):
@@ -208,14 +208,14 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
         if left <= enough:
             break
         target = max(enough, int(options.shrinking_factor * left))
-        needed = by_loss(counts, trie, pieces, options, threads)[: target - int(estimated[:kept].sum())]
+        needed = by_loss(counts, trie, pieces, options, threads)[: target - int(estimated[:alphabet_size].sum())]
         pieces = select(pieces, needed, threads)
     # After pruning, tokens are in order of loss, which decides the final cut.
-    chosen = kept + np.flatnonzero(estimated[kept:])
+    remaining = alphabet_size + np.flatnonzero(estimated[alphabet_size:])
     if options.final_cut == "score":
-        chosen = chosen[np.argsort(-pieces.scores[chosen], kind="stable")]
-    pieces = select(pieces, chosen[: max(size - kept, 0)], threads)
-    scores = np.round(with_every_byte(pieces.scores, kept), DECIMALS)
+        remaining = remaining[np.argsort(-pieces.scores[remaining], kind="stable")]
+    pieces = select(pieces, remaining[: max(size - alphabet_size, 0)], threads)
+    scores = np.round(with_every_byte(pieces.scores, alphabet_size), DECIMALS)
     order = argsort_bytes(pieces.data, pieces.offsets, threads)
     order = order[order >= len(BYTES)]
     order = order[descending(scores[order])]

@@ -75,7 +75,7 @@ def build(
     check_bytes(counts, "wordpiece")
     counts = without_reserved(counts, options.reserved, "wordpiece")
     ranks = np.concatenate([spelling_ranks(), len(BYTES) + spelling_ranks()])
-    text, longest = marked(counts), options.max_token_bytes or MAX_BYTES
+    text, longest = mark_inner_bytes(counts), options.max_token_bytes or MAX_BYTES
     if options.objective == "frequency":
         lengths = np.ones(ALPHABET, np.int64)
         pairs = train_by_frequency(
@@ -91,7 +91,7 @@ def build(
     return Vocabulary(tuple(tokens), continuation=np.array(inside, np.bool_))
 
 
-def marked(counts: PretokenCounts) -> NDArray[np.int32]:
+def mark_inner_bytes(counts: PretokenCounts) -> NDArray[np.int32]:
     """Return int32 [bytes of the unique pre-tokens]: each byte, plus 256 unless it starts a pre-token."""
     text = counts.data.astype(np.int32) + len(BYTES)
     text[counts.offsets[:-1]] -= len(BYTES)
