@@ -171,7 +171,7 @@ def test_kernel_equals_twin(
         orders[ties],
         spelling_ranks().tolist(),
         ratios=[ratio / ratios[0] for ratio in ratios],
-        together=together,
+        common_merges=together,
         window=window or 0,
         alpha=alpha,
         min_count=least,

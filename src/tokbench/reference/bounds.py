@@ -54,25 +54,30 @@ def ascend(
     """
     edges = [edges_of(word, tokens) for word, _ in words]
     before = [[0.0] + [count * (1 + 0.2 * k) for k in range(len(word))] for word, count in words]
-    prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, before, words, strict=True)]
-    moves = [[0.0] * len(own) for own in edges]
+    prices = [needed(word_edges, at, count) for word_edges, at, (_, count) in zip(edges, before, words, strict=True)]
+    moves = [[0.0] * len(word_edges) for word_edges in edges]
+    # Subgradient ascent with momentum; after a fall it continues from the best prices.
     pace = Pace()
-    kept: list[list[float]] = []
+    best_potentials: list[list[float]] = []
     for step in range(steps):
-        bound, before, taken, held = _evaluate(
+        bound, before, paths, shares = _evaluate(
             words, edges, prices, len(tokens), limit, step < lowered and step % 10 == 0
         )
         if pace.gains(bound):
-            kept = before
+            best_potentials = before
         elif pace.falls(bound, upper):
-            prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, kept, words, strict=True)]
-            bound, _, taken, held = _evaluate(words, edges, prices, len(tokens), limit, False)
-            pace.size, moves = pace.size * 0.8, [[0.0] * len(own) for own in edges]
+            prices = [
+                needed(word_edges, at, count)
+                for word_edges, at, (_, count) in zip(edges, best_potentials, words, strict=True)
+            ]
+            bound, _, paths, shares = _evaluate(words, edges, prices, len(tokens), limit, False)
+            pace.size, moves = pace.size * 0.8, [[0.0] * len(word_edges) for word_edges in edges]
+        # Direction: where a path uses an edge of a token that is not selected, its price rises.
         norm = 0.0
         for w, (_, count) in enumerate(words):
             squares = 0.0
             for i, (_, _, token) in enumerate(edges[w]):
-                move = 0.8 * moves[w][i] + 0.2 * ((i in taken[w]) - held[token])
+                move = 0.8 * moves[w][i] + 0.2 * ((i in paths[w]) - shares[token])
                 move = 0.0 if prices[w][i] <= 0 and move < 0 else move
                 moves[w][i] = float(np.float32(move))
                 squares += move * move
@@ -81,7 +86,7 @@ def ascend(
             if norm:
                 far = pace.size * (upper - bound) / norm * sqrt(count)
                 prices[w] = [max(0.0, price + far * move) for price, move in zip(prices[w], moves[w], strict=True)]
-    return pace.best, kept
+    return pace.best, best_potentials
 
 
 def edges_of(word: bytes, tokens: Sequence[bytes]) -> list[Edge]:
@@ -108,7 +113,8 @@ def _evaluate(
     lower: bool,
 ) -> tuple[float, list[list[float]], list[set[int]], list[float]]:
     """Return the bound, the distances, the edges on shortest paths, and the share of each token in the vocabulary."""
-    sums, paths, distances, taken = [0.0] * kinds, 0.0, [], []
+    sums, paths, distances, used_edges = [0.0] * kinds, 0.0, [], []
+    # Shortest path of each word.
     for w, (word, count) in enumerate(words):
         before, last = [0.0], [-1]
         for node in range(1, len(word) + 1):
@@ -122,6 +128,7 @@ def _evaluate(
             before.append(length)
             last.append(who)
         length = before[-1]
+        # Prices are lowered to the middle of the distances from both ends.
         if lower:
             after = [inf] * len(word) + [0.0]
             for node in range(len(word), 0, -1):
@@ -129,19 +136,22 @@ def _evaluate(
                 for (end, start, _), price in zip(edges[w], prices[w], strict=True):
                     if end == node:
                         after[start] = min(after[start], after[node] + count + price)
-            before = [0.5 * (one + (length - other)) for one, other in zip(before, after, strict=True)]
+            before = [
+                0.5 * (from_start + (length - from_end)) for from_start, from_end in zip(before, after, strict=True)
+            ]
             prices[w] = needed(edges[w], before, count)
         for (_, _, token), price in zip(edges[w], prices[w], strict=True):
             sums[token] += price
+        # Edges of the path, from its end.
         path, node = set(), len(word)
         while node:
             path |= {last[node]} - {-1}
             node = node - 1 if last[node] < 0 else edges[w][last[node]][1]
         paths += length
         distances.append(before)
-        taken.append(path)
-    top, held = weighed(sums, limit)
-    return paths - top[0] - top[1], distances, taken, held
+        used_edges.append(path)
+    top, shares = weighed(sums, limit)
+    return paths - top[0] - top[1], distances, used_edges, shares
 
 
 def weighed(sums: Sequence[float], limit: int) -> tuple[tuple[float, float], list[float]]:
@@ -153,13 +163,13 @@ def weighed(sums: Sequence[float], limit: int) -> tuple[tuple[float, float], lis
     least = positive[limit - 1] if len(positive) > limit > 0 else 0.0
     above = [limit > 0 and price > least for price in sums]
     equal = [limit > 0 and price == least > 0 for price in sums]
-    left = limit - sum(above)
-    share = left / sum(equal) if any(equal) else 0.0
+    free = limit - sum(above)
+    share = free / sum(equal) if any(equal) else 0.0
     top = 0.0
     for price, inside in zip(sums, above, strict=True):
         top += price if inside else 0.0
-    held = [1.0 if inside else share if tied else 0.0 for inside, tied in zip(above, equal, strict=True)]
-    return (top, least * left if any(equal) else 0.0), held
+    shares = [1.0 if inside else share if tied else 0.0 for inside, tied in zip(above, equal, strict=True)]
+    return (top, least * free if any(equal) else 0.0), shares
 
 
 def fewest(words: Words, vocabulary: set[bytes]) -> int:
@@ -177,10 +187,10 @@ def fewest(words: Words, vocabulary: set[bytes]) -> int:
 def relief(words: Words, prices: Sequence[Sequence[int]], scale: int) -> dict[bytes, int]:
     """Return the saving of each substring at given prices of bytes, summed over its positions."""
     saved: dict[bytes, int] = {}
-    for (word, count), own in zip(words, prices, strict=True):
+    for (word, count), word_prices in zip(words, prices, strict=True):
         for start in range(len(word)):
             for end in range(start + 2, len(word) + 1):
-                saving = sum(own[start:end]) - count * scale
+                saving = sum(word_prices[start:end]) - count * scale
                 if saving > 0:
                     saved[word[start:end]] = saved.get(word[start:end], 0) + saving
     return saved
@@ -216,11 +226,11 @@ class _Word:
         for end in range(1, len(word) + 1):
             first = decayed(SHARP * max(0.0, 1 - (potentials[end] - potentials[end - 1]) / self.count))
             between = [(potentials[end] - potentials[start]) / self.count - 1 for start, _ in self.into[end]]
-            chances = [single(decayed(SHARP * max(0.0, -one))) for one in between]
+            chances = [single(decayed(SHARP * max(0.0, -excess))) for excess in between]
             total = first
             for chance in chances:
                 total += chance
-            self.prices.append([single(max(0.0, one)) for one in between])
+            self.prices.append([single(max(0.0, excess)) for excess in between])
             self.bytes.append(single(max(LEAST, single(first) / total)))
             self.chances.append([single(max(LEAST, chance / total)) for chance in chances])
         self.flow()
@@ -288,31 +298,34 @@ def solved(
     >>> [round(share, 2) for share in shares], units / 1000
     ([0.41, 0.59], 4.002)
     """
-    text = [_Word(word, count, tokens, own) for (word, count), own in zip(words, potentials, strict=True)]
+    text = [
+        _Word(word, count, tokens, word_potentials)
+        for (word, count), word_potentials in zip(words, potentials, strict=True)
+    ]
     weights = [0.0] * len(tokens)
     for word in text:
         for edges in word.into:
             for _, token in edges:
                 weights[token] += word.count
-    found, threshold = list(shares), 0.0
+    current, threshold = list(shares), 0.0
     for _ in range(steps):
         sums = [0.0] * len(tokens)
         for word in text:
-            word.move(found, sums)
+            word.move(current, sums)
             word.flow()
-        sums = [one + share * weight / FLOW_STEP for one, share, weight in zip(sums, found, weights, strict=True)]
+        sums = [term + share * weight / FLOW_STEP for term, share, weight in zip(sums, current, weights, strict=True)]
         threshold = _threshold(sums, weights, limit, threshold)
-        found = [_share(one, weight, threshold) for one, weight in zip(sums, weights, strict=True)]
-    units = [floor(share * scale) for share in found]
+        current = [_share(term, weight, threshold) for term, weight in zip(sums, weights, strict=True)]
+    units = [floor(share * scale) for share in current]
     over = sum(units) - limit * scale
     for token in range(len(units)):
         less = min(max(over, 0), units[token])
         units[token], over = units[token] - less, over - less
-    return found, sum(count * word.fitted(units, scale) for (_, count), word in zip(words, text, strict=True))
+    return current, sum(count * word.fitted(units, scale) for (_, count), word in zip(words, text, strict=True))
 
 
-def _share(one: float, weight: float, threshold: float) -> float:
-    return min(1.0, max(0.0, (one - threshold) * FLOW_STEP / weight))
+def _share(total: float, weight: float, threshold: float) -> float:
+    return min(1.0, max(0.0, (total - threshold) * FLOW_STEP / weight))
 
 
 def _threshold(sums: Sequence[float], weights: Sequence[float], limit: int, start: float) -> float:
@@ -321,8 +334,8 @@ def _threshold(sums: Sequence[float], weights: Sequence[float], limit: int, star
     middle = min(start, high)
     for _ in range(60):
         total = slope = 0.0
-        for one, weight in zip(sums, weights, strict=True):
-            share = (one - middle) * FLOW_STEP / weight
+        for value, weight in zip(sums, weights, strict=True):
+            share = (value - middle) * FLOW_STEP / weight
             total += min(1.0, max(0.0, share))
             slope += FLOW_STEP / weight if 0 < share < 1 else 0.0
         if total > limit:
@@ -356,27 +369,32 @@ def ascend_byte_prices(
     2.76
     """
     edges = [edges_of(word, tokens) for word, _ in words]
-    kept = [list(own) for own in potentials]
-    prices = _prices(words, kept)
+    best_potentials = [list(gradient_norm) for gradient_norm in potentials]
+    prices = _prices(words, best_potentials)
     moves = [[0.0] * len(word) for word, _ in words]
     squares = [[1.0] * len(word) for word, _ in words]
+    # Subgradient ascent with momentum and a step for each byte, as in RMSProp.
     pace = Pace()
     for _ in range(steps):
-        bound, before, held = _evaluate_byte_prices(words, edges, prices, len(tokens), limit)
+        bound, before, shares = _evaluate_byte_prices(words, edges, prices, len(tokens), limit)
         if pace.gains(bound):
-            kept = before
+            best_potentials = before
         elif pace.falls(bound, upper):
-            prices, pace.size, moves = _prices(words, kept), pace.size * 0.8, [[0.0] * len(word) for word, _ in words]
-            bound, before, held = _evaluate_byte_prices(words, edges, prices, len(tokens), limit)
+            prices, pace.size, moves = (
+                _prices(words, best_potentials),
+                pace.size * 0.8,
+                [[0.0] * len(word) for word, _ in words],
+            )
+            bound, before, shares = _evaluate_byte_prices(words, edges, prices, len(tokens), limit)
         norm = 0.0
         for w, (word, count) in enumerate(words):
-            own = 0.0
-            for k, cover in enumerate(_covers(len(word), edges[w], before[w], count, held)):
+            gradient_norm = 0.0
+            for k, cover in enumerate(_covers(len(word), edges[w], before[w], count, shares)):
                 squares[w][k] = 0.9 * squares[w][k] + 0.1 * ((1 - cover) * (1 - cover))
                 move = 0.8 * moves[w][k] + 0.2 * (1 - cover)
                 moves[w][k] = 0.0 if prices[w][k] >= count and move > 0 else move
-                own += moves[w][k] * moves[w][k] * (count / sqrt(squares[w][k] + 0.01))
-            norm += own
+                gradient_norm += moves[w][k] * moves[w][k] * (count / sqrt(squares[w][k] + 0.01))
+            norm += gradient_norm
         if norm:
             stride = pace.size * (upper - bound) / norm
             prices = [
@@ -386,14 +404,14 @@ def ascend_byte_prices(
                 ]
                 for w, (_, count) in enumerate(words)
             ]
-    return pace.best, kept
+    return pace.best, best_potentials
 
 
 def _prices(words: Words, potentials: list[list[float]]) -> list[list[float]]:
     """Return the price of each byte, at most the count of its word."""
     return [
-        [min(count, behind - at) for at, behind in pairwise(own)]
-        for own, (_, count) in zip(potentials, words, strict=True)
+        [min(count, behind - at) for at, behind in pairwise(nodes)]
+        for nodes, (_, count) in zip(potentials, words, strict=True)
     ]
 
 
@@ -410,17 +428,17 @@ def _evaluate_byte_prices(
             sums[token] += price
         paths += before[-1]
         potentials.append(before)
-    top, held = weighed(sums, limit)
-    return paths - top[0] - top[1], potentials, held
+    top, shares = weighed(sums, limit)
+    return paths - top[0] - top[1], potentials, shares
 
 
-def _covers(size: int, edges: list[Edge], before: list[float], count: int, held: list[float]) -> list[float]:
+def _covers(size: int, edges: list[Edge], before: list[float], count: int, shares: list[float]) -> list[float]:
     """Return the number of tokens over each byte of a word, counting a token by its share where it would be used."""
     more = [0.0] * (size + 1)
     for (end, start, token), price in zip(edges, needed(edges, before, count), strict=True):
         if price > 0:
-            more[start] += held[token]
-            more[end] -= held[token]
+            more[start] += shares[token]
+            more[end] -= shares[token]
     covers, cover = [], 0.0
     for each in more[:size]:
         cover += each

@@ -90,19 +90,19 @@ def continue_training(
     ([(97, 98, 256), (256, 256, 257)], [b'ab', b'abab'])
     """
     tokens, merges, order = list(tokens), list(merges), dict(enumerate(ranks))
-    spelt = [(split_by(word, merges, tokens), count) for word, count in words]
+    spellings = [(split_by(word, merges, tokens), count) for word, count in words]
     while len(tokens) < size:
-        best = best_pair(spelt, tokens, order, min_count, max_length)
+        best = best_pair(spellings, tokens, order, min_count, max_length)
         if best is None:
             break
         token = tokens[best[0]] + tokens[best[1]]
         if token not in tokens:
             tokens.append(token)
-        made = tokens.index(token)
-        order[made] = len(ranks) + len(merges)
-        for word, _ in spelt:
-            join(word, best, made)
-        merges.append((*best, made))
+        index = tokens.index(token)
+        order[index] = len(ranks) + len(merges)
+        for word, _ in spellings:
+            join(word, best, index)
+        merges.append((*best, index))
     return merges, tokens
 
 
@@ -116,21 +116,24 @@ def prune(words: list[tuple[bytes, int]], tokens: list[bytes], merges: list[Merg
     for word, count in words:
         for index in split_by(word, merges, tokens):
             uses[tokens[index]] += count
-    left = list(tokens)
+    remaining = list(tokens)
     rows = [(tokens[a], tokens[b]) for a, b, _ in merges]
-    made = [a + b for a, b in rows]
-    while len(left) > size:
-        needed = {part for pair in rows if pair[0] + pair[1] in left for part in pair}
-        leaves = [token for token in left if len(token) > 1 and token not in needed]
+    results = [a + b for a, b in rows]
+    while len(remaining) > size:
+        needed = {part for pair in rows if pair[0] + pair[1] in remaining for part in pair}
+        leaves = [token for token in remaining if len(token) > 1 and token not in needed]
         if not leaves:
             break
-        order = {token: made.index(token) if token in made else len(made) + left.index(token) for token in leaves}
+        order = {
+            token: results.index(token) if token in results else len(results) + remaining.index(token)
+            for token in leaves
+        }
         rarest = min(leaves, key=lambda token: (uses[token], -order[token]))
-        left.remove(rarest)
-        if rarest in made:
-            for part in rows[made.index(rarest)]:
+        remaining.remove(rarest)
+        if rarest in results:
+            for part in rows[results.index(rarest)]:
                 uses[part] += uses[rarest]
-    return left
+    return remaining
 
 
 Word = list[str]
@@ -141,9 +144,9 @@ def replace(word: Word, old: tuple[str, ...], new: tuple[str, ...]) -> Word:
     """Replace ``old`` by ``new``, from left to right."""
     done: Word = []
     while word:
-        found = tuple(word[: len(old)]) == old
-        done += new if found else word[:1]
-        word = word[len(old) if found else 1 :]
+        is_old = tuple(word[: len(old)]) == old
+        done += new if is_old else word[:1]
+        word = word[len(old) if is_old else 1 :]
     return done
 
 
@@ -158,18 +161,18 @@ def train_picky_bpe(
     >>> events
     [(False, ('a', 'b')), (False, ('ab', 'c')), (True, ('a', 'b'))]
     """
-    made: dict[str, tuple[str, str]] = {}
+    halves: dict[str, tuple[str, str]] = {}
     present = dict.fromkeys(alphabet)
     events: list[Event] = []
     count = Counter({token: sum(word.count(token) * times for word, times in words) for token in alphabet})
 
     def parts(token: str) -> tuple[str, ...]:
-        return (token,) if token in present else parts(made[token][0]) + parts(made[token][1])
+        return (token,) if token in present else parts(halves[token][0]) + parts(halves[token][1])
 
     def judge(token: str, merged: int) -> None:
         nonlocal words
         share = merged / (count[token] + merged)
-        if token in made and (share > threshold or (inclusive and share == threshold)):
+        if token in halves and (share > threshold or (inclusive and share == threshold)):
             del present[token]
             pieces = parts(token)
             events.append((True, pieces))
@@ -178,6 +181,7 @@ def train_picky_bpe(
             words = [(replace(word, (token,), pieces), times) for word, times in words]
             count[token] = 0
 
+    # The most frequent pair is merged, then both parts are judged.
     while len(present) < size:
         pairs: Counter[tuple[str, str]] = Counter()
         for word, times in words:
@@ -185,19 +189,19 @@ def train_picky_bpe(
                 pairs[pair] += times * all(pair)
         if not pairs or max(pairs.values()) == 0:
             break
-        rank = {token: place for place, token in enumerate(["", *alphabet, *made])}
+        rank = {token: place for place, token in enumerate(["", *alphabet, *halves])}
         left, right = min(pairs, key=lambda pair: (-pairs[pair], rank[pair[0]], rank[pair[1]]))
         token = left + right
         merged = sum(times * (len(word) - len(replace(word, (left, right), (token,)))) for word, times in words)
         words = [(replace(word, (left, right), (token,)), times) for word, times in words]
-        made.setdefault(token, (left, right))
+        halves.setdefault(token, (left, right))
         present[token] = None
         events.append((False, (left, right)))
         count[token] += merged
         for part in dict.fromkeys((left, right)):
             count[part] -= merged * (left, right).count(part)
             judge(part, merged)
-    return [token for token in [*alphabet, *made] if token in present], events, {t: count[t] for t in present}
+    return [token for token in [*alphabet, *halves] if token in present], events, {t: count[t] for t in present}
 
 
 def train_scaffold_bpe(words: list[tuple[Word, int]], alphabet: list[str], size: int) -> tuple[list[str], list[str]]:
@@ -214,11 +218,13 @@ def train_scaffold_bpe(words: list[tuple[Word, int]], alphabet: list[str], size:
         for word, times in words:
             for pair in pairwise(word):
                 pairs[pair] += times
+        # Parts of the last merge that are rarer than the head of the queue are scaffolds.
         highest = max(pairs.values(), default=0)
         head = max([highest, *(frequency[token] for token in scaffolds)])
         scaffolds |= {part for part in merged if part in frequency and frequency[part] < head}
         if len(alphabet) + len(frequency) - len(scaffolds) >= size or head == 0:
             return [token for token in frequency if token not in scaffolds], [t for t in frequency if t in scaffolds]
+        # The head is a scaffold, which becomes a token again, or a pair, which is merged.
         if head > highest:
             scaffolds.remove(next(token for token in frequency if token in scaffolds and frequency[token] == head))
             merged = ()

@@ -14,19 +14,19 @@ def cut(text: bytes, start: int, end: int, starts: set[int]) -> list[tuple[int, 
 
     A part that follows the space of its word includes the space.
     """
-    found = []
+    parts = []
     cuts = [start, *(i for i in range(start + 1, end) if i in starts), end]
     for first, last in pairwise(cuts):
         if first not in starts and first - 1 in starts and text[first - 1 : first] == b" ":
             first -= 1
         if last - first > 1:
-            found.append((first, last, first not in starts))
-    return found
+            parts.append((first, last, first not in starts))
+    return parts
 
 
-def runs(chosen: Iterable[int]) -> list[tuple[int, int]]:
+def runs(places: Iterable[int]) -> list[tuple[int, int]]:
     """Return (start, end) of each run of consecutive positions."""
-    grouped = groupby(enumerate(sorted(chosen)), lambda item: item[1] - item[0])
+    grouped = groupby(enumerate(sorted(places)), lambda item: item[1] - item[0])
     members = [[position for _, position in group] for _, group in grouped]
     return [(group[0], group[-1] + 1) for group in members]
 
@@ -78,7 +78,7 @@ def incremental(documents: Documents, boundaries: Boundaries, size: int, least: 
     """Return the vocabulary of the incremental method: all segments are recomputed after each ``step`` activations."""
     rows = list(documents)
     order = sorted((value, row, i) for row, (_, signal) in enumerate(rows) for i, value in enumerate(signal))
-    found: list[Form] = []
+    forms: list[Form] = []
     for done in range(step, len(order) + step, step):
         counts: Counter[Form] = Counter()
         for row, (text, _) in enumerate(rows):
@@ -86,16 +86,17 @@ def incremental(documents: Documents, boundaries: Boundaries, size: int, least: 
             for start, end in runs(i for _, at, i in order[:done] if at == row):
                 for first, last, inside in cut(text, start, end, starts):
                     counts[text[first:last], inside] += 1
-        found = by_count(Counter({form: count for form, count in counts.items() if count >= least}))
-        if 768 + len(found) >= size:
+        forms = by_count(Counter({form: count for form, count in counts.items() if count >= least}))
+        if 768 + len(forms) >= size:
             break
-    return [*base(), *found][:size]
+    return [*base(), *forms][:size]
 
 
 def bpe(words: list[tuple[bytes, int]], forms: list[Form], size: int, least: int) -> list[Form]:
     """Split words into forms by longest prefix, then merge the most frequent pair. Ties: the lowest ids."""
     forms = list(forms)
-    spelt = []
+    # Words in forms by longest prefix.
+    spellings = []
     for word, count in words:
         ids, at = [], 0
         while at < len(word):
@@ -103,16 +104,17 @@ def bpe(words: list[tuple[bytes, int]], forms: list[Form], size: int, least: int
             longest = max(fitting, key=lambda form: len(form[0]))
             ids.append(forms.index(longest))
             at += len(longest[0])
-        spelt.append((ids, count))
+        spellings.append((ids, count))
+    # Merges of the most frequent pair.
     while len(forms) < size:
         pairs: Counter[tuple[int, int]] = Counter()
-        for ids, count in spelt:
+        for ids, count in spellings:
             for pair in pairwise(ids):
                 pairs[pair] += count
         if not pairs or max(pairs.values()) < least:
             break
         best = min(pairs, key=lambda pair: (-pairs[pair], pair))
-        for ids, _ in spelt:
+        for ids, _ in spellings:
             at = 0
             while at + 1 < len(ids):
                 if (ids[at], ids[at + 1]) == best:

@@ -56,14 +56,15 @@ def premiums(documents: Sequence[tuple[str, bytes, int]], reference: str) -> dic
     >>> premiums([('en', b'the sea', 2), ('de', b'das Meer', 3)], 'en')
     {'de': 1.5, 'en': 1.0}
     """
-    languages = {language for language, _, _ in documents}
-    lines = {one: [line for name, text, _ in documents if name == one for line in text.split(b"\n") if line.strip()]
-             for one in languages}  # fmt: skip
-    if len({len(of_language) for of_language in lines.values()}) > 1:
+    languages = sorted({language for language, _, _ in documents})
+    lines: dict[str, list[bytes]] = {language: [] for language in languages}
+    tokens = dict.fromkeys(languages, 0)
+    for language, text, count in documents:
+        lines[language] += [line for line in text.split(b"\n") if line.strip()]
+        tokens[language] += count
+    if len(set(map(len, lines.values()))) > 1:
         return None
-    costs = {
-        one: sum(tokens for name, _, tokens in documents if name == one) / len(lines[one]) for one in sorted(languages)
-    }
+    costs = {language: tokens[language] / len(lines[language]) for language in languages}
     return {language: cost / costs[reference] for language, cost in costs.items()}
 
 
@@ -73,5 +74,5 @@ def normalised_length(tokens: Sequence[int], of_baseline: Sequence[int]) -> tupl
     >>> normalised_length([2, 3], [4, 4])
     (Fraction(5, 8), Fraction(5, 8))
     """
-    ratios = [Fraction(own, other) for own, other in zip(tokens, of_baseline, strict=True) if other]
+    ratios = [Fraction(count, baseline) for count, baseline in zip(tokens, of_baseline, strict=True) if baseline]
     return Fraction(sum(tokens), sum(of_baseline)), sum(ratios, Fraction()) / len(ratios)

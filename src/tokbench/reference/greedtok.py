@@ -36,8 +36,8 @@ def choose(words: Words, candidates: set[bytes], limit: int, constrained: bool) 
     """
     clears = joined if constrained else covered
     state = [(word, count, set(range(len(word) + 1))) for word, count in words]
-    chosen: list[tuple[bytes, int]] = []
-    while len(chosen) < limit:
+    choice: list[tuple[bytes, int]] = []
+    while len(choice) < limit:
         gains = {
             token: sum(count * len(clears(word, cuts, token)) for word, count, cuts in state) for token in candidates
         }
@@ -46,8 +46,8 @@ def choose(words: Words, candidates: set[bytes], limit: int, constrained: bool) 
             break
         for word, _, cuts in state:
             cuts -= clears(word, cuts, best)
-        chosen.append((best, gains[best]))
-    return chosen
+        choice.append((best, gains[best]))
+    return choice
 
 
 def substrings(words: Words, longest: int) -> set[bytes]:

@@ -40,8 +40,8 @@ def choose(words: Words, longest: int, least: int, limit: int) -> list[tuple[byt
     [(b'ana', 6)]
     """
     texts = [([bytes([byte]) for byte in word], count) for word, count in words]
-    chosen: list[tuple[bytes, int]] = []
-    while len(chosen) < limit:
+    choice: list[tuple[bytes, int]] = []
+    while len(choice) < limit:
         frequencies: Counter[bytes] = Counter()
         for tokens, count in texts:
             for string in spans(tokens, longest):
@@ -50,6 +50,6 @@ def choose(words: Words, longest: int, least: int, limit: int) -> list[tuple[byt
         if not scores:
             break
         best = min(scores, key=lambda string: (-scores[string], len(string), string))
-        chosen.append((best, scores[best]))
+        choice.append((best, scores[best]))
         texts = [(replaced(tokens, best), count) for tokens, count in texts]
-    return chosen
+    return choice

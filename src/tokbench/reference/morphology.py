@@ -17,13 +17,13 @@ def boundaries(pieces: Iterable[bytes], space: bytes) -> set[int]:
 
 
 def alignment(
-    words: Iterable[tuple[list[bytes], list[bytes]]], known: set[bytes], space: bytes
+    words: Iterable[tuple[list[bytes], list[bytes]]], vocabulary: set[bytes], space: bytes
 ) -> tuple[float | None, int, int]:
     """Return F1 over the scorable words, their number, and the number of words whose gold segments are all known.
 
     Args:
         words: Gold segments and tokens of each word. The tokens include the space, the segments do not.
-        known: The vocabulary.
+        vocabulary: The vocabulary.
         space: Prefix of a word that belongs to its first token.
 
     >>> words = [([b's', b'h', b'ells'], [b' sh', b'ells']), ([b'sea'], [b' sea'])]
@@ -32,15 +32,15 @@ def alignment(
     """
     right = wrong = missed = scored = covered = 0
     for gold, tokens in words:
-        marked = [space + gold[0], *gold[1:]]
-        spelt = all(segment in known for segment in marked)
-        covered += spelt
-        if spelt and b"".join(marked) not in known:
+        segments = [space + gold[0], *gold[1:]]
+        is_spelt = all(segment in vocabulary for segment in segments)
+        covered += is_spelt
+        if is_spelt and b"".join(segments) not in vocabulary:
             scored += 1
-            expected, found = boundaries(marked, space), boundaries(tokens, space)
-            right += len(expected & found)
-            wrong += len(found - expected)
-            missed += len(expected - found)
+            expected, cuts = boundaries(segments, space), boundaries(tokens, space)
+            right += len(expected & cuts)
+            wrong += len(cuts - expected)
+            missed += len(expected - cuts)
     everything = right + (wrong + missed) / 2
     return right / everything if everything else None, scored, covered
 
@@ -59,11 +59,11 @@ def tokens_of_words(
     [1, 2]
     """
     covering: dict[int, int] = {place: token for token, span in enumerate(spans) for place in range(*span)}
-    found: list[int | None] = []
+    numbers: list[int | None] = []
     for start, end in words:
         lost = any(place not in covering and not text[place : place + 1].isspace() for place in range(start, end))
-        found.append(None if lost else len({covering[place] for place in range(start, end) if place in covering}))
-    return found
+        numbers.append(None if lost else len({covering[place] for place in range(start, end) if place in covering}))
+    return numbers
 
 
 Parts = tuple[bytes, ...]
@@ -156,9 +156,9 @@ def anneal(
             good[pair] += len(b"".join(tokens[:index])) not in gold
     merges = list(merges)
     for pair in sorted(total, key=lambda pair: (-good[pair], -Fraction(good[pair], total[pair]), pair)):
-        known = {b"".join(parts) for parts in merges}
-        wanted = good[pair] >= count and good[pair] / total[pair] >= share
-        if wanted and len(merges) < most and b"".join(pair) not in known:
+        present = {b"".join(parts) for parts in merges}
+        is_good = good[pair] >= count and good[pair] / total[pair] >= share
+        if is_good and len(merges) < most and b"".join(pair) not in present:
             merges.append(pair)
     return merges
 

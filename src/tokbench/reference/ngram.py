@@ -34,22 +34,22 @@ def top_ngrams(pretokens: Iterable[tuple[bytes, int]], limit: int, max_bytes: in
 
 def followers(documents: list[bytes], order: int) -> dict[bytes, Counter[int]]:
     """Count each byte after each context of up to ``order - 1`` bytes."""
-    found: dict[bytes, Counter[int]] = defaultdict(Counter)
+    counts: dict[bytes, Counter[int]] = defaultdict(Counter)
     for text in documents:
         for i, byte in enumerate(text):
             for width in range(min(i, order - 1) + 1):
-                found[text[i - width : i]][byte] += 1
-    return found
+                counts[text[i - width : i]][byte] += 1
+    return counts
 
 
-def distribution(found: dict[bytes, Counter[int]], context: bytes) -> list[float]:
+def distribution(counts: dict[bytes, Counter[int]], context: bytes) -> list[float]:
     """Return p(byte | context) for the 256 bytes."""
-    shorter = [1 / 256] * 256 if not context else distribution(found, context[1:])
-    if context not in found:
+    shorter = [1 / 256] * 256 if not context else distribution(counts, context[1:])
+    if context not in counts:
         return shorter
-    seen = found[context]
-    total, different = sum(seen.values()), len(seen)
-    return [(seen[byte] + different * shorter[byte]) / (total + different) for byte in range(256)]
+    next_bytes = counts[context]
+    total, different = sum(next_bytes.values()), len(next_bytes)
+    return [(next_bytes[byte] + different * shorter[byte]) / (total + different) for byte in range(256)]
 
 
 def score(documents: list[bytes], order: int, text: bytes) -> tuple[list[float], list[float]]:
@@ -59,9 +59,11 @@ def score(documents: list[bytes], order: int, text: bytes) -> tuple[list[float],
     >>> [round(value, 2) for value in surprisals]
     [1.09, 0.25]
     """
-    found = dict(followers(documents, order))
-    drawn = [distribution(found, text[max(0, i - order + 1) : i]) for i in range(len(text))]
-    return [-log(p[byte]) for p, byte in zip(drawn, text, strict=True)], [-sum(q * log(q) for q in p) for p in drawn]
+    counts = dict(followers(documents, order))
+    distributions = [distribution(counts, text[max(0, i - order + 1) : i]) for i in range(len(text))]
+    return [-log(p[byte]) for p, byte in zip(distributions, text, strict=True)], [
+        -sum(q * log(q) for q in p) for p in distributions
+    ]
 
 
 Document = Sequence[int]
@@ -81,10 +83,10 @@ class Level:
         counts = self.followers.get(context)
         if counts is None:
             return below
-        taken = [self.discounts[min(count, 3) - 1] for count in counts.values()]
+        discounts = [self.discounts[min(count, 3) - 1] for count in counts.values()]
         count = counts.get(token, 0)
-        kept = count - self.discounts[min(count, 3) - 1] if count else 0.0
-        return (kept + sum(taken) * below) / sum(counts.values())
+        discounted = count - self.discounts[min(count, 3) - 1] if count else 0.0
+        return (discounted + sum(discounts) * below) / sum(counts.values())
 
 
 def grams(document: Document, order: int) -> list[Gram]:
@@ -119,8 +121,8 @@ def train(documents: Sequence[Document], order: int) -> list[Level]:
 def probability(levels: Sequence[Level], gram: Gram, vocabulary: int) -> float:
     """Return p(last token | others). The lowest level is uniform over ``vocabulary`` tokens and the end."""
     p = 1 / (vocabulary + 1)
-    for order, one in enumerate(levels, 1):
-        p = one.probability(gram[len(gram) - order : -1], gram[-1], p)
+    for order, level in enumerate(levels, 1):
+        p = level.probability(gram[len(gram) - order : -1], gram[-1], p)
     return p
 
 
@@ -168,8 +170,8 @@ def merged(runs: Iterable[list[Pair]], most: int) -> list[Pair]:
     )
     order: Callable[[Pair], tuple[int, bytes]] = lambda pair: (-pair[1], pair[0])  # noqa: E731
     by_count = []
-    while taken := list(islice(added, most)):
-        by_count.append(sorted(taken, key=order))
+    while batch := list(islice(added, most)):
+        by_count.append(sorted(batch, key=order))
     return list(heapq.merge(*by_count, key=order))
 
 
@@ -192,11 +194,11 @@ def shared_bytes(texts: Sequence[bytes], others: Iterable[bytes], length: int) -
     [5]
     """
     runs = {other[start : start + length] for other in others for start in range(len(other) - length + 1)}
-    found = []
+    shared = []
     for text in texts:
         inside = [False] * len(text)
         for start in range(len(text) - length + 1):
             if text[start : start + length] in runs:
                 inside[start : start + length] = [True] * length
-        found.append(sum(inside))
-    return found
+        shared.append(sum(inside))
+    return shared

@@ -23,7 +23,7 @@ def parity_bpe(
     ranks: Sequence[int],
     *,
     ratios: Sequence[float] = (),
-    together: int = 0,
+    common_merges: int = 0,
     window: int = 0,
     alpha: float = 2.0,
     min_count: int = 2,
@@ -31,7 +31,7 @@ def parity_bpe(
 ) -> tuple[list[tuple[int, int]], list[int | None], list[int]]:
     """Return the merged pairs, the language that each was chosen for, and the tokens of each language at the end.
 
-    The language is None for the first ``together`` merges. Tokens are those of the development sets if there are any.
+    The language is None for the first ``common_merges`` merges. Tokens are those of the development sets, if any.
     Without an ``order``, the pair with the lowest ranks is merged; merged tokens follow in order of creation.
 
     >>> texts = [[(b'abab', 1)], [(b'cd', 3)]]
@@ -46,7 +46,7 @@ def parity_bpe(
     start = [total(text) for text in texts]
     recent: deque[int] = deque(maxlen=window or None)
     merges: list[tuple[int, int]] = []
-    chosen: list[int | None] = []
+    merge_languages: list[int | None] = []
     left_out: set[int] = set()
 
     def need(language: int) -> float:
@@ -54,17 +54,20 @@ def parity_bpe(
             return total(tests[language])
         return -(float(start[language]) / float(total(texts[language])) / ratios[language])
 
+    # After the common merges, each merge is that of the language with the greatest need.
     while len(tokens) < size:
         language: int | None = None
-        counted = texts
-        if len(merges) >= together:
-            queue = sorted((one for one in range(len(texts)) if one not in left_out), key=lambda one: -need(one))
+        trained = texts
+        if len(merges) >= common_merges:
+            queue = sorted(
+                (number for number in range(len(texts)) if number not in left_out), key=lambda number: -need(number)
+            )
             if not queue:
                 break
-            allowed = (one for one in queue if not window or recent.count(one) / window <= alpha / len(texts))
+            allowed = (number for number in queue if not window or recent.count(number) / window <= alpha / len(texts))
             language = next(allowed, queue[0])
-            counted = [texts[language]]
-        best = best_pair([word for text in counted for word in text], tokens, order, order_of, min_count)
+            trained = [texts[language]]
+        best = best_pair([word for text in trained for word in text], tokens, order, order_of, min_count)
         if best is None and (language is None or not skip):
             break
         if best is None:
@@ -79,8 +82,8 @@ def parity_bpe(
         order_of.append(len(tokens))
         tokens.append(tokens[best[0]] + tokens[best[1]])
         merges.append(best)
-        chosen.append(language)
-    return merges, chosen, [total(text) for text in (tests if development is not None else texts)]
+        merge_languages.append(language)
+    return merges, merge_languages, [total(text) for text in (tests if development is not None else texts)]
 
 
 def total(text: Sequence[tuple[list[int], int]]) -> int:
@@ -109,5 +112,5 @@ def best_pair(
 
 def gini(costs: Sequence[Fraction]) -> Fraction:
     """Return the Gini coefficient: the mean difference of all ordered pairs, divided by twice the mean."""
-    differences = sum((abs(one - other) for one in costs for other in costs), Fraction())
+    differences = sum((abs(cost - other_cost) for cost in costs for other_cost in costs), Fraction())
     return differences / (2 * len(costs) * sum(costs, Fraction()))

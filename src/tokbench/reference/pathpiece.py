@@ -81,11 +81,11 @@ def costs(
 
 def drops(order: Iterable[bytes], limit: int) -> list[bytes]:
     """Return the first tokens that are not substrings of a token already returned."""
-    taken: list[bytes] = []
+    dropped: list[bytes] = []
     for token in order:
-        if len(taken) < limit and not any(token in other for other in taken):
-            taken.append(token)
-    return taken
+        if len(dropped) < limit and not any(token in other for other in dropped):
+            dropped.append(token)
+    return dropped
 
 
 def build(pretokens: list[tuple[bytes, int]], initial: list[bytes], sizes: Iterable[int]) -> list[bytes]:

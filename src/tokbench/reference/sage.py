@@ -61,14 +61,14 @@ def triples(line: bytes, vocabulary: Collection[bytes]) -> Counter[Triple]:
     1
     """
     base = segment(line, vocabulary)
-    found: Counter[Triple] = Counter()
+    differences: Counter[Triple] = Counter()
     for index, token in enumerate(base):
         if len(token) > 1:
-            centre, beyond = without(line, base, index, vocabulary)
-            left, right = base[max(0, index - PAD) : index], base[beyond : beyond + PAD]
-            found.update((token, *pair) for pair in pairs(left, centre, right))
-            found.subtract((token, *pair) for pair in pairs(left, base[index:beyond], right))
-    return found
+            centre, after = without(line, base, index, vocabulary)
+            left, right = base[max(0, index - PAD) : index], base[after : after + PAD]
+            differences.update((token, *pair) for pair in pairs(left, centre, right))
+            differences.subtract((token, *pair) for pair in pairs(left, base[index:after], right))
+    return differences
 
 
 def losses(counts: Mapping[Triple, int], embeddings: Mapping[bytes, Sequence[float]]) -> dict[bytes, float]:
@@ -95,37 +95,37 @@ def train(
 ) -> NDArray[np.float64]:
     """Return input embeddings, float64 [tokens, dimensions]."""
     draws = numbers(seed)
-    drawn = [(next(draws) >> 11) * 2.0**-53 for _ in range(tokens * dimensions)]
-    inputs = (np.reshape(drawn, (tokens, dimensions)) - 0.5) / dimensions
+    values = [(next(draws) >> 11) * 2.0**-53 for _ in range(tokens * dimensions)]
+    inputs = (np.reshape(values, (tokens, dimensions)) - 0.5) / dimensions
     outputs = np.zeros((tokens, dimensions))
     counts = np.bincount([token for sentence in sentences for token in sentence], minlength=tokens)
     inputs[counts > 0] *= 2
     total = int(counts.sum())
-    seen = np.flatnonzero(counts)
+    present = np.flatnonzero(counts)
     excess = np.where(counts > 0, counts, 1) / (sample * total)
     kept_share = (np.minimum((np.sqrt(excess) + 1) / excess, 1) * (2**32 - 1)).astype(np.int64)
-    thresholds, aliases = alias_table(counts[seen] ** 0.75)
+    thresholds, aliases = alias_table(counts[present] ** 0.75)
     done = 0
     for sentence in [*sentences] * epochs:
-        now = max(1e-4, rate - (rate - 1e-4) * done / (epochs * total))
+        step_size = max(1e-4, rate - (rate - 1e-4) * done / (epochs * total))
         done += len(sentence)
-        kept = [token for token in sentence if next(draws) >> 32 <= kept_share[token]]
-        for place, centre in enumerate(kept):
+        kept_tokens = [token for token in sentence if next(draws) >> 32 <= kept_share[token]]
+        for place, centre in enumerate(kept_tokens):
             reach = window - ((next(draws) >> 32) * window >> 32)
             targets = [centre]
             for _ in range(negatives):
                 number = next(draws)
-                column = (number >> 32) * len(seen) >> 32
-                other = seen[column if number & 0xFFFFFFFF <= thresholds[column] else aliases[column]]
+                column = (number >> 32) * len(present) >> 32
+                other = present[column if number & 0xFFFFFFFF <= thresholds[column] else aliases[column]]
                 targets += [other] if other != centre else []
-            for neighbour in range(max(0, place - reach), min(len(kept), place + reach + 1)):
+            for neighbour in range(max(0, place - reach), min(len(kept_tokens), place + reach + 1)):
                 if neighbour == place:
                     continue
-                row, rows = inputs[kept[neighbour]].copy(), outputs[targets]
+                row, rows = inputs[kept_tokens[neighbour]].copy(), outputs[targets]
                 products = rows @ row
-                steps = now * ((np.arange(len(targets)) == 0) - 1 / (1 + np.exp(-products))) * (abs(products) < 6)
+                steps = step_size * ((np.arange(len(targets)) == 0) - 1 / (1 + np.exp(-products))) * (abs(products) < 6)
                 # A row drawn twice has changed by its second use.
                 for target, step in zip(targets, steps, strict=True):
-                    inputs[kept[neighbour]] += step * outputs[target]
+                    inputs[kept_tokens[neighbour]] += step * outputs[target]
                     outputs[target] += step * row
     return inputs

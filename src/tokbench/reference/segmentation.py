@@ -36,10 +36,10 @@ def boundaries(pattern: str | Sequence[str] | None, text: bytes) -> list[int]:
     >>> boundaries(' ?[^ ]+', b'sea shell')
     [0, 3, 9]
     """
-    found = [text.decode("utf-8", "surrogateescape")] if text else []
-    for each in [pattern] if isinstance(pattern, str) else pattern or []:
-        found = [piece for whole in found for piece in pieces(each, whole)]
-    return [0, *accumulate(len(piece.encode("utf-8", "surrogateescape")) for piece in found)]
+    parts = [text.decode("utf-8", "surrogateescape")] if text else []
+    for step in [pattern] if isinstance(pattern, str) else pattern or []:
+        parts = [piece for part in parts for piece in pieces(step, part)]
+    return [0, *accumulate(len(piece.encode("utf-8", "surrogateescape")) for piece in parts)]
 
 
 def groups(text: str, size: int) -> list[str]:
@@ -54,14 +54,14 @@ def greedy(text: bytes, first: dict[bytes, int], rest: dict[bytes, int]) -> list
     >>> greedy(b'abc', ids, ids)
     [3, 2]
     """
-    found = []
+    ids_of_text = []
     ids = first
     while text:
         size = max(size for size in range(1, len(text) + 1) if text[:size] in ids)
-        found.append(ids[text[:size]])
+        ids_of_text.append(ids[text[:size]])
         text = text[size:]
         ids = rest
-    return found
+    return ids_of_text
 
 
 def longest_suffix(text: bytes, ids: dict[bytes, int]) -> list[int]:
@@ -70,12 +70,12 @@ def longest_suffix(text: bytes, ids: dict[bytes, int]) -> list[int]:
     >>> longest_suffix(b'abc', {b'a': 0, b'b': 1, b'c': 2, b'ab': 3, b'bc': 4})
     [0, 4]
     """
-    found = []
+    numbers = []
     while text:
         size = max(size for size in range(1, len(text) + 1) if text[-size:] in ids)
-        found.append(ids[text[-size:]])
+        numbers.append(ids[text[-size:]])
         text = text[:-size]
-    return found[::-1]
+    return numbers[::-1]
 
 
 def longest(text: bytes, ids: dict[bytes, int]) -> list[int]:
@@ -108,12 +108,12 @@ def _segment(text: bytes, ids: dict[bytes, int], numbers: Iterator[int] | None) 
                     width = w
         lengths.append(length)
         widths.append(width)
-    found = []
+    ids_backwards = []
     end = len(text)
     while end:
-        found.append(ids[text[end - widths[end] : end]])
+        ids_backwards.append(ids[text[end - widths[end] : end]])
         end -= widths[end]
-    return found[::-1]
+    return ids_backwards[::-1]
 
 
 def likelihood(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
@@ -126,12 +126,12 @@ def likelihood(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
     for end in range(1, len(text) + 1):
         widths = [width for width in range(1, end + 1) if text[end - width : end] in scores]
         best.append(max((scores[text[end - width : end]] + best[end - width][0], width) for width in widths))
-    found = []
+    tokens = []
     while text:
         width = best[len(text)][1]
-        found.append(text[-width:])
+        tokens.append(text[-width:])
         text = text[:-width]
-    return found[::-1]
+    return tokens[::-1]
 
 
 def likeliest_shortest(text: bytes, costs: Mapping[bytes, int], ties: str = "leading") -> list[bytes]:
@@ -148,12 +148,12 @@ def likeliest_shortest(text: bytes, costs: Mapping[bytes, int], ties: str = "lea
         widths = [width for width in range(1, end + 1) if text[end - width : end] in costs]
         ways = ((best[end - width], costs[text[end - width : end]], width) for width in widths)
         best.append(min((before[0] + 1, before[1] + cost, sign * width) for before, cost, width in ways))
-    found = []
+    tokens = []
     while text:
         width = abs(best[len(text)][2])
-        found.append(text[-width:])
+        tokens.append(text[-width:])
         text = text[:-width]
-    return found[::-1]
+    return tokens[::-1]
 
 
 def every_segmentation(text: bytes, tokens: set[bytes]) -> list[list[bytes]]:
@@ -178,8 +178,8 @@ def merge(text: bytes, merges: Sequence[tuple[int, int, int]]) -> list[int]:
     for rank, (left, right, _) in enumerate(merges):
         ranks.setdefault((left, right), rank)
     ids = list(text)
-    while found := [(ranks[pair], i) for i, pair in enumerate(pairwise(ids)) if pair in ranks]:
-        rank, i = min(found)
+    while candidates := [(ranks[pair], i) for i, pair in enumerate(pairwise(ids)) if pair in ranks]:
+        rank, i = min(candidates)
         ids[i : i + 2] = [merges[rank][2]]
     return ids
 
@@ -193,8 +193,10 @@ def ranked(text: bytes, ids: Mapping[bytes, int]) -> list[int]:
     if text in ids:
         return [ids[text]]
     tokens = [bytes([byte]) for byte in text]
-    while found := [(ids[left + right], i) for i, (left, right) in enumerate(pairwise(tokens)) if left + right in ids]:
-        _, i = min(found)
+    while candidates := [
+        (ids[left + right], i) for i, (left, right) in enumerate(pairwise(tokens)) if left + right in ids
+    ]:
+        _, i = min(candidates)
         tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]
     return [ids[token] for token in tokens]
 
@@ -210,7 +212,7 @@ def whole_or_merge(text: bytes, ids: Mapping[bytes, int], merges: Sequence[tuple
 
 def characters(text: bytes) -> list[bytes]:
     """Return the UTF-8 characters of a text; a byte outside of valid UTF-8 is one part."""
-    return [one.encode("utf-8", "surrogateescape") for one in text.decode("utf-8", "surrogateescape")]
+    return [character.encode("utf-8", "surrogateescape") for character in text.decode("utf-8", "surrogateescape")]
 
 
 def merge_characters(text: bytes, tokens: Collection[bytes], ranks: Mapping[tuple[bytes, bytes], float]) -> list[bytes]:
@@ -220,9 +222,13 @@ def merge_characters(text: bytes, tokens: Collection[bytes], ranks: Mapping[tupl
     >>> [token.decode() for token in merge_characters(n + e, {n, e}, {(n, e): 0})]
     ['né']
     """
-    cut = [part for one in characters(text) for part in ([one] if one in tokens else [bytes([byte]) for byte in one])]
-    while found := [(ranks[pair], i) for i, pair in enumerate(pairwise(cut)) if pair in ranks]:
-        _, i = min(found)
+    cut = [
+        part
+        for character in characters(text)
+        for part in ([character] if character in tokens else [bytes([byte]) for byte in character])
+    ]
+    while candidates := [(ranks[pair], i) for i, pair in enumerate(pairwise(cut)) if pair in ranks]:
+        _, i = min(candidates)
         cut[i : i + 2] = [cut[i] + cut[i + 1]]
     return cut
 
@@ -251,7 +257,7 @@ def isolated(strings: Collection[str], text: str) -> list[str]:
     """
     parts, start = [], 0
     while start < len(text):
-        longest = max((one for one in strings if text.startswith(one, start)), key=len, default="")
+        longest = max((string for string in strings if text.startswith(string, start)), key=len, default="")
         if longest:
             parts += [text[:start], longest]
             text, start = text[start + len(longest) :], 0
@@ -281,12 +287,12 @@ def cut_by(alphabet: Collection[bytes], text: bytes) -> list[bytes]:
 
 def replace(cut: list[bytes], old: tuple[bytes, ...], new: tuple[bytes, ...]) -> list[bytes]:
     """Replace ``old`` by ``new``, from left to right."""
-    done: list[bytes] = []
+    result: list[bytes] = []
     while cut:
-        found = tuple(cut[: len(old)]) == old
-        done += new if found else cut[:1]
-        cut = cut[len(old) if found else 1 :]
-    return done
+        is_old = tuple(cut[: len(old)]) == old
+        result += new if is_old else cut[:1]
+        cut = cut[len(old) if is_old else 1 :]
+    return result
 
 
 def by_events(
@@ -320,8 +326,8 @@ def post_removal(
     for rank, (split, parts) in enumerate(events):
         if not split:
             ranks.setdefault(parts, rank)
-    while found := [(ranks[pair], i) for i, pair in enumerate(pairwise(cut)) if pair in ranks]:
-        i = min(found)[1]
+    while candidates := [(ranks[pair], i) for i, pair in enumerate(pairwise(cut)) if pair in ranks]:
+        i = min(candidates)[1]
         cut[i : i + 2] = [cut[i] + cut[i + 1]]
     removals = {b"".join(parts): parts for split, parts in events if split}
     while removed := [i for i, token in enumerate(cut) if token not in tokens]:
@@ -336,13 +342,13 @@ def merge_tuples(text: bytes, merges: Sequence[tuple[bytes, ...]]) -> list[bytes
     [b'abc', b'd']
     """
     cut = [bytes([byte]) for byte in text]
-    while found := [
+    while candidates := [
         (rank, i)
         for rank, parts in enumerate(merges)
         for i in range(len(cut))
         if tuple(cut[i : i + len(parts)]) == parts
     ]:
-        rank, i = min(found)
+        rank, i = min(candidates)
         cut[i : i + len(merges[rank])] = [b"".join(merges[rank])]
     return cut
 
@@ -354,8 +360,8 @@ def bpe_dropout(text: bytes, merges: Merges, dropout: float, draws: Iterator[int
     """At each step draw for the possible merges, best first, and apply the first that is not dropped."""
     ids = list(text)
     while True:
-        kept = (found for found in possible(ids, merges) if next(draws) >> 11 >= dropout * 2**53)
-        best = next(kept, None)
+        applied_merges = (candidate for candidate in possible(ids, merges) if next(draws) >> 11 >= dropout * 2**53)
+        best = next(applied_merges, None)
         if best is None:
             return ids
         ids = applied(ids, best, merges)
@@ -371,13 +377,13 @@ def outcomes(text: bytes, merges: Merges, dropout: float) -> dict[tuple[int, ...
     @cache
     def after(ids: tuple[int, ...]) -> dict[tuple[int, ...], float]:
         total: defaultdict[tuple[int, ...], float] = defaultdict(float)
-        found = possible(list(ids), merges)
-        for kept in product((False, True), repeat=len(found)):
-            probability = (1 - dropout) ** sum(kept) * dropout ** (len(kept) - sum(kept))
-            if not any(kept):
+        merges_here = possible(list(ids), merges)
+        for choice in product((False, True), repeat=len(merges_here)):
+            probability = (1 - dropout) ** sum(choice) * dropout ** (len(choice) - sum(choice))
+            if not any(choice):
                 total[ids] += probability
                 continue
-            best = min(compress(found, kept))
+            best = min(compress(merges_here, choice))
             for end, share in after(tuple(applied(list(ids), best, merges))).items():
                 total[end] += probability * share
         return total
@@ -393,9 +399,9 @@ def possible(ids: list[int], merges: Merges) -> list[tuple[int, int]]:
     return sorted((ranks[pair], place) for place, pair in enumerate(pairwise(ids)) if pair in ranks)
 
 
-def applied(ids: list[int], found: tuple[int, int], merges: Merges) -> list[int]:
+def applied(ids: list[int], candidate: tuple[int, int], merges: Merges) -> list[int]:
     """Return the ids after one merge."""
-    rank, place = found
+    rank, place = candidate
     return [*ids[:place], merges[rank][2], *ids[place + 2 :]]
 
 
@@ -466,40 +472,40 @@ def derivations(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]])
     >>> derivations([*(bytes([byte]) for byte in range(256)), b'ab'], [(97, 98, 256)])
     {b'ab': (b'a', b'b')}
     """
-    made: Parts = {}
-    known = {bytes([byte]) for byte in range(256)}
+    parts_of: Parts = {}
+    present = {bytes([byte]) for byte in range(256)}
     first: dict[tuple[bytes, bytes], bool] = {}
     for left, right, _ in merges:
         pair = tokens[left], tokens[right]
         if pair in first:
             continue
-        first[pair] = known >= set(pair)
-        if first[pair] and agree(*pair, made):
-            made[pair[0] + pair[1]] = pair
-            known.add(pair[0] + pair[1])
-    late = [pair for pair, in_time in first.items() if not in_time and known >= set(pair)]
-    return None if any(agree(*pair, made) for pair in late) else made
+        first[pair] = present >= set(pair)
+        if first[pair] and agree(*pair, parts_of):
+            parts_of[pair[0] + pair[1]] = pair
+            present.add(pair[0] + pair[1])
+    late = [pair for pair, in_time in first.items() if not in_time and present >= set(pair)]
+    return None if any(agree(*pair, parts_of) for pair in late) else parts_of
 
 
-def agree(left: bytes, right: bytes, made: Parts) -> bool:
+def agree(left: bytes, right: bytes, parts_of: Parts) -> bool:
     """Return whether merging the bytes of two tokens results in the same two tokens."""
-    numbers = {token: number for number, token in enumerate(made)}
-    pairs = {parts: numbers[token] for token, parts in made.items()}
-    limit = len(made)
+    numbers = {token: number for number, token in enumerate(parts_of)}
+    pairs = {parts: numbers[token] for token, parts in parts_of.items()}
+    limit = len(parts_of)
     while pairs.get((left, right), limit) >= limit:
         if max(numbers.get(left, -1), numbers.get(right, -1)) < 0:
             return True
         if numbers.get(left, -1) > numbers.get(right, -1):
-            limit, left = numbers[left], made[left][1]
+            limit, left = numbers[left], parts_of[left][1]
         else:
-            limit, right = numbers[right] + 1, made[right][0]
+            limit, right = numbers[right] + 1, parts_of[right][0]
     return False
 
 
-def cut(text: bytes, made: Parts) -> list[bytes]:
+def cut(text: bytes, parts_of: Parts) -> list[bytes]:
     """Return the only sequence of tokens in which all neighbours agree, found by trying the longest tokens first."""
-    known = {bytes([byte]) for byte in range(256)} | set(made)
-    found: list[bytes] = []
+    present = {bytes([byte]) for byte in range(256)} | set(parts_of)
+    tokens: list[bytes] = []
 
     def behind(start: int) -> bool:
         """Extend ``found`` to the end of the text; return whether that is possible."""
@@ -507,15 +513,15 @@ def cut(text: bytes, made: Parts) -> list[bytes]:
             return True
         for end in range(len(text), start, -1):
             token = text[start:end]
-            if token in known and (not found or agree(found[-1], token, made)):
-                found.append(token)
+            if token in present and (not tokens or agree(tokens[-1], token, parts_of)):
+                tokens.append(token)
                 if behind(end):
                     return True
-                found.pop()
+                tokens.pop()
         return False
 
     behind(0)
-    return found
+    return tokens
 
 
 def lowest_ids(tokens: Sequence[bytes], included: Sequence[bool] | None = None) -> dict[bytes, int]:

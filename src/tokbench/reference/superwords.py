@@ -201,8 +201,8 @@ def encode(document: Sequence[bytes], events: Sequence[Event], supermerges: Sequ
         if len(run) == 1:
             tokens += by_order(run[0], events)
             continue
-        while found := [pair for pair in supermerges if pair in set(pairwise(run))]:
-            run = replace(run, found[0], (b"".join(found[0]),))
+        while joins := [pair for pair in supermerges if pair in set(pairwise(run))]:
+            run = replace(run, joins[0], (b"".join(joins[0]),))
         tokens += run
     return tokens
 
@@ -216,8 +216,8 @@ def superbpe(
     >>> tokens[256:]
     [b'ab', b' c', b'ab c']
     """
-    made, tokens = bpe.train(list(words), list(ranks), first, 1, 1 << 30)
-    merges = [(*pair, 256 + number) for number, pair in enumerate(made)]
+    pairs, tokens = bpe.train(list(words), list(ranks), first, 1, 1 << 30)
+    merges = [(*pair, 256 + number) for number, pair in enumerate(pairs)]
     text = [(merge(span, merges), times) for span, times in spans]
     order = [*ranks, *range(256, size)]
     while len(tokens) < size:

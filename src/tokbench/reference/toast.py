@@ -9,12 +9,12 @@ Words = Sequence[tuple[bytes, int]]
 
 def known(words: Words, min_count: int) -> dict[bytes, int]:
     """Return the occurrences, including overlapping ones, of frequent substrings and of all 256 bytes."""
-    found: Counter[bytes] = Counter({bytes([byte]): 0 for byte in range(256)})
+    counts: Counter[bytes] = Counter({bytes([byte]): 0 for byte in range(256)})
     for word, count in words:
         for start in range(len(word)):
             for end in range(start + 1, len(word) + 1):
-                found[word[start:end]] += count
-    return {text: times for text, times in found.items() if times >= min_count or len(text) == 1}
+                counts[word[start:end]] += count
+    return {text: times for text, times in counts.items() if times >= min_count or len(text) == 1}
 
 
 def split(text: bytes, counts: Mapping[bytes, int]) -> int:
@@ -52,11 +52,11 @@ def segment(text: bytes, tokens: Collection[bytes], counts: Mapping[bytes, int])
     return segment(text[:place], tokens, counts) + segment(text[place:], tokens, counts)
 
 
-def fewest(words: Words, counts: Mapping[bytes, int], wanted: int) -> int:
+def fewest(words: Words, counts: Mapping[bytes, int], number: int) -> int:
     """Return the fewest tokens of any vocabulary with ``wanted`` nodes in addition to the bytes."""
     candidates = sorted({node for word, _ in words for node in nodes(word, counts)})
     alphabet = {bytes([byte]) for byte in range(256)}
     return min(
-        sum(count * len(segment(word, {*alphabet, *chosen}, counts)) for word, count in words)
-        for chosen in combinations(candidates, min(wanted, len(candidates)))
+        sum(count * len(segment(word, {*alphabet, *selection}, counts)) for word, count in words)
+        for selection in combinations(candidates, min(number, len(candidates)))
     )
