@@ -69,14 +69,14 @@ def _of_pieces(words: int, spelt: int) -> PretokenCounts:
     draw = np.random.default_rng(0)
     pieces = [bytes(draw.integers(97, 123, draw.integers(2, 6), dtype=np.uint8)) * spelt for _ in range(PIECES)]
     weights = 1 / np.arange(1, PIECES + 1)
-    found: dict[bytes, None] = {}
-    while len(found) < words:
-        drawn = draw.choice(PIECES, (words, 3), p=weights / weights.sum())
-        for chosen, length in zip(drawn, draw.integers(1, 4, words), strict=True):
-            found[b" " + b"".join(pieces[index] for index in chosen[:length])] = None
-            if len(found) == words:
+    words_found: dict[bytes, None] = {}
+    while len(words_found) < words:
+        samples = draw.choice(PIECES, (words, 3), p=weights / weights.sum())
+        for indices, length in zip(samples, draw.integers(1, 4, words), strict=True):
+            words_found[b" " + b"".join(pieces[index] for index in indices[:length])] = None
+            if len(words_found) == words:
                 break
-    return PretokenCounts.from_pairs(((word, 1 + words // rank) for rank, word in enumerate(found, 1)), "gpt2")
+    return PretokenCounts.from_pairs(((word, 1 + words // rank) for rank, word in enumerate(words_found, 1)), "gpt2")
 
 
 def peak(name: str, file: Path, folder: Path) -> int:
@@ -125,8 +125,8 @@ def enveloped(shapes: NDArray[np.float64], taken: NDArray[np.float64]) -> list[f
     """Return the non-negative coefficients with the smallest overestimate that never underestimate."""
     scale = shapes.max(axis=0).clip(1)
     rows = shapes / scale / taken[:, None]
-    found = linprog(rows.sum(axis=0), A_ub=-rows, b_ub=-np.ones(len(taken)))
-    return [float(value) for value in found.x / scale]
+    solution = linprog(rows.sum(axis=0), A_ub=-rows, b_ub=-np.ones(len(taken)))
+    return [float(value) for value in solution.x / scale]
 
 
 def main(target: str, *names: str) -> None:

@@ -64,9 +64,9 @@ def significant(estimates: list[Estimate | None], pairs: int) -> bool:
     excludes zero; others are above 0.05.
     """
     return any(
-        (p_value := one.p_value) is not None and p_value * pairs <= ALPHA
-        for one in estimates
-        if one is not None and not contains(one, 0.0)
+        (p_value := estimate.p_value) is not None and p_value * pairs <= ALPHA
+        for estimate in estimates
+        if estimate is not None and not contains(estimate, 0.0)
     )
 
 
@@ -86,7 +86,7 @@ def over_both(rng: Rng, distribution: str, kind: str, source: str, seeds: int, u
 def token_counts(rng: Rng, distribution: str, kind: str, effect: float, units: int) -> bool:
     """Draw the token counts of two tokenizers, the first of which needs ``effect`` more tokens."""
     sizes = 1000 * unit_sizes(rng, kind, units)
-    a, b = (1 + 0.04 * unit_values(rng, one, (units,)) for one in (distribution, "normal"))
+    a, b = (1 + 0.04 * unit_values(rng, name, (units,)) for name in (distribution, "normal"))
     left, right = np.maximum(1, np.round(sizes * (1 + effect) * a)), np.maximum(1, np.round(sizes * b))
     return contains(relative_difference(left, right), effect)
 
@@ -167,7 +167,7 @@ def _families(times: int) -> Iterator[Case]:
         for seeds, source in designs:
             row = (DISTRIBUTIONS[distribution], SIZES[kind], str(seeds or "–"), source)
             for tokenizers in (2, 5, 9):
-                for units in (one for one in (6, 12, 20) if one <= most):
+                for units in (number for number in (6, 12, 20) if number <= most):
                     draw = partial(
                         family,
                         distribution=distribution,

@@ -36,14 +36,14 @@ def answers(rng: Rng, design: str, seeds: int) -> bool:
         difficulty = rng.standard_normal(count) + 0.7 * rng.standard_normal(count)[cluster]
         right = []
         for _ in range(2):
-            own = 0.5 * rng.standard_normal(count)[cluster]
+            tokenizer_effect = 0.5 * rng.standard_normal(count)[cluster]
             trained = 0.15 * rng.standard_normal((seeds, 1)) if seeds > 1 else 0.0
-            right.append(rng.random((seeds, count)) < 1 / (1 + np.exp(-(difficulty + own + trained))))
+            right.append(rng.random((seeds, count)) < 1 / (1 + np.exp(-(difficulty + tokenizer_effect + trained))))
         values.append(right[0].astype(np.float64) - right[1])
         tasks.append(np.full(count, task))
         clusters.append(cluster + 1000 * task)
-    found = estimate_mean(np.concatenate(values, 1), np.concatenate(tasks), np.concatenate(clusters))
-    return contains(found.estimate, 0.0)
+    comparison = estimate_mean(np.concatenate(values, 1), np.concatenate(tasks), np.concatenate(clusters))
+    return contains(comparison.estimate, 0.0)
 
 
 def alignment(rng: Rng, words: int, resources: int) -> bool:
@@ -63,8 +63,10 @@ def alignment(rng: Rng, words: int, resources: int) -> bool:
             scored = rng.random(words) < 0.9
             over = right + (wrong + gold - right) / 2
             sheet.append((np.where(scored, right, 0.0), np.where(scored, over, 0.0)))
-        found = [2 * (0.8 * 0.5 + better) for better in (0.0, 0.1)]
-        truths.append([one / (one + (0.5 + 0.1 * number + 2 - one) / 2) for one in found])
+        correct_sums = [2 * (0.8 * 0.5 + better) for better in (0.0, 0.1)]
+        truths.append(
+            [correct_sum / (correct_sum + (0.5 + 0.1 * number + 2 - correct_sum) / 2) for correct_sum in correct_sums]
+        )
     truth = float(np.mean([a - b for a, b in truths]))
     return contains(difference_of_agreements(*sheets), truth)
 
@@ -95,10 +97,10 @@ def effect_of_tokens(rng: Rng, tokens: int, seeds: int, distribution: str, over:
         pl.DataFrame(
             {
                 "corpus": "text", "variant": "a", "size": 1000, "model": "m", "seed": seed, "rank": ranks,
-                "occurrences": 10, "bits": 10 * one, "uniform_bits": 0.0, "scored": 10,
+                "occurrences": 10, "bits": 10 * bits, "uniform_bits": 0.0, "scored": 10,
             }
         )
-        for seed, one in enumerate(outcome)
+        for seed, bits in enumerate(outcome)
     )  # fmt: skip
     found = token_effects(frame, tokens).filter(kind=CUTOFF, bandwidth=tokens, band="")
     side = {"tokens": "", "seeds": "seed_", "both": "both_"}[over]
@@ -112,14 +114,14 @@ def exponent(rng: Rng, seeds: int, documents: int) -> bool:
     sizes = np.exp(0.5 * rng.standard_normal(documents))
     hard, slope = 0.1 * rng.standard_normal(documents), 0.01 * rng.standard_normal(documents)
     terms = []
-    for scale, weight in zip(scales, slope_weights([log(one) for one in scales]), strict=True):
+    for scale, weight in zip(scales, slope_weights([log(value) for value in scales]), strict=True):
         trained = 0.01 * rng.standard_normal((seeds, 1)) if seeds > 1 else np.zeros((1, 1))
         levels = 2 * scale**-0.1 * (1 + hard - slope * log(scale) + trained)
         levels = levels + 0.01 * rng.standard_normal((seeds, documents))
         terms.append(Weighted(weight, levels * sizes))
-    found = sum_of_logs(terms, sizes)
-    assert not isinstance(found, float)
-    return contains(found, -0.1)
+    estimate = sum_of_logs(terms, sizes)
+    assert not isinstance(estimate, float)
+    return contains(estimate, -0.1)
 
 
 def measure_cases(times: int) -> Iterator[Case]:

@@ -46,7 +46,7 @@ def average_accuracy(rng: Rng, questions: int, tasks: int) -> bool:
     shares = np.linspace(0.3, 0.8, tasks) if tasks > 1 else np.array([0.5])
     frame = pl.DataFrame(
         {
-            "model": "m", "suite": "s", "variant": "v", "size": 1000, "task": [f"t{one}" for one in range(tasks)],
+            "model": "m", "suite": "s", "variant": "v", "size": 1000, "task": [f"t{number}" for number in range(tasks)],
             "accuracy": rng.binomial(questions, shares) / questions, "random_baseline": 0.0, "n": questions,
         }
     )  # fmt: skip
@@ -64,8 +64,8 @@ def correlation(rng: Rng, count: int, distribution: str) -> bool:
     """Draw a correlation of two measures over tokenizers."""
     x, y = unit_values(rng, distribution, (2, count))
     y = CORRELATION * x + np.sqrt(1 - CORRELATION**2) * y
-    found = fisher_interval(float(np.corrcoef(x, y)[0, 1]), count)
-    return found is not None and found[0] <= CORRELATION <= found[1]
+    interval = fisher_interval(float(np.corrcoef(x, y)[0, 1]), count)
+    return interval is not None and interval[0] <= CORRELATION <= interval[1]
 
 
 def orders(rng: Rng, seeds: int, documents: int) -> bool:

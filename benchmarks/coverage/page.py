@@ -226,13 +226,13 @@ def written(share: Share | None, kind: Kind) -> str:
 
 def table_of(shares: Iterable[Share], section: Section) -> str:
     """Return the table of a section."""
-    found: dict[tuple[str, ...], dict[str, Share]] = {}
+    rows_of_shares: dict[tuple[str, ...], dict[str, Share]] = {}
     columns: dict[str, None] = {}
-    for one in shares:
-        found.setdefault(one.row, {})[one.column] = one
-        columns.setdefault(one.column)
+    for share in shares:
+        rows_of_shares.setdefault(share.row, {})[share.column] = share
+        columns.setdefault(share.column)
     head = [*section.rows, *(f"{name} {section.column}" if place == 0 else name for place, name in enumerate(columns))]
-    rows = [[*row, *(written(of.get(name), section.kind) for name in columns)] for row, of in found.items()]
+    rows = [[*row, *(written(of.get(name), section.kind) for name in columns)] for row, of in rows_of_shares.items()]
     return table(head, rows).rstrip()
 
 
@@ -240,13 +240,13 @@ def summary(shares: Sequence[Share]) -> str:
     """Return for each table of coverage or errors how many cells are within the limits, and the least and most."""
     rows = []
     for section in SECTIONS:
-        part = [one for one in shares if one.table == section.name and verdict_possible(one)]
+        part = [share for share in shares if share.table == section.name and verdict_possible(share)]
         if section.kind == "power" or not part:
             continue
-        values = [one.value for one in part]
+        values = [share.value for share in part]
         low, high = min(values), max(values)
-        marked = [one.value for one in part if outside(one, section.kind)]
-        below, above = (sum(side * one > side * 0.95 for one in marked) for side in (-1, 1))
+        marked = [share.value for share in part if outside(share, section.kind)]
+        below, above = (sum(side * share > side * 0.95 for share in marked) for side in (-1, 1))
         if section.kind == "error":
             below, above = 0, len(marked)
         ends = [f"{100 * end:.1f}" for end in (low, high)]
@@ -264,15 +264,15 @@ def verdict_possible(share: Share) -> bool:
 
 def page(shares: Sequence[Share]) -> str:
     """Return the page."""
-    error = 100 * max(sqrt(0.05 * 0.95 / one.times) for one in shares)
-    draws = sorted({one.times for one in shares})
+    error = 100 * max(sqrt(0.05 * 0.95 / share.times) for share in shares)
+    draws = sorted({share.times for share in shares})
     parts = [
         HEAD.format(draws=f"{draws[0]:,} to {draws[-1]:,}", error=error),
         METHOD,
         LIMITS.format(found=summary(shares)),
     ]
     for section in SECTIONS:
-        part = [one for one in shares if one.table == section.name]
+        part = [share for share in shares if share.table == section.name]
         if part:
             parts += [f"## {section.title}", fill(section.text, 120), table_of(part, section)]
     return "\n\n".join([*parts, ATTEMPTS]) + "\n"

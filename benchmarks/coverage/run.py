@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def read(shares: Path) -> list[Share]:
     """Return the shares of a file, one JSON object a line."""
     lines = map(json.loads, shares.read_text(encoding="utf-8").splitlines())
-    return [Share(**{**one, "row": tuple(one["row"])}) for one in lines]
+    return [Share(**{**line, "row": tuple(line["row"])}) for line in lines]
 
 
 if __name__ == "__main__":

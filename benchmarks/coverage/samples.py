@@ -68,5 +68,5 @@ def over_seeds(
     share = sizes / sizes.sum()
     of_seed = sqrt(seed_variance * seeds * float((share * share).sum()))
     of_rest = sqrt(rest_variance * seeds)
-    found = values[..., np.newaxis, :] + of_seed * rng.standard_normal((*others, seeds, 1))
-    return np.asarray(found + of_rest * rng.standard_normal((*others, seeds, units)))
+    means = values[..., np.newaxis, :] + of_seed * rng.standard_normal((*others, seeds, 1))
+    return np.asarray(means + of_rest * rng.standard_normal((*others, seeds, units)))

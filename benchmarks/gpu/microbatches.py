@@ -63,11 +63,11 @@ def search_microbatches(
     for name, (options, vocabulary) in recipes.items():
         trials: list[dict[str, Any]] = []
         try:
-            found = _search(options, vocabulary, place, trials)
+            microbatch = _search(options, vocabulary, place, trials)
         except Exception as error:
             results[name] = {"failed": reason_of(error), "trials": trials}
         else:
-            results[name] = {"largest_microbatch": found, "trials": trials}
+            results[name] = {"largest_microbatch": microbatch, "trials": trials}
         write(output, results)
         gc.collect()
         if place == "cuda":
@@ -111,9 +111,9 @@ def _search(
         return True
 
     first = options.microbatch if isinstance(options.microbatch, int) else 1
-    found = largest(fits, first, options.batch)
+    microbatch = largest(fits, first, options.batch)
     del state
-    return found
+    return microbatch
 
 
 def _model_of(options: ModelOptions | ByteLmOptions, vocabulary: int, device: str) -> tuple[Any, Any, int, int]:

@@ -244,8 +244,8 @@ def write_tables(
     write_csv(output / "curves.csv", ["run", "batch", "loss"], points)
     trials = [
         {"preset": preset, **trial}
-        for preset, found in read_measures(output / "search.json").items()
-        for trial in found["trials"]
+        for preset, measure in read_measures(output / "search.json").items()
+        for trial in measure["trials"]
     ]
     write_csv(output / "search.csv", ["preset", "microbatch", "tokens_per_second", "allocated_gib"], trials)
     write(output / "resume.json", resumption(output))

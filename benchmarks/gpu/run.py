@@ -181,7 +181,7 @@ def evaluated(model_folder: Path, folder: Path, corpus: Path) -> dict[str, Any]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = MptForCausalLM.from_pretrained(model_folder, torch_dtype="auto", local_files_only=True)
     window = model.config.max_seq_len
-    found, of = bits_per_byte(
+    bits, totals = bits_per_byte(
         model.to(device).eval(),
         lambda text: tokenizer.encode(text).tolist(),
         (document.text for document in read_documents(sorted((corpus / "evaluation").glob("*.parquet")))),
@@ -190,7 +190,7 @@ def evaluated(model_folder: Path, folder: Path, corpus: Path) -> dict[str, Any]:
         batch_size=EVALUATED_AT_ONCE,
         device=device,
     )
-    return {"bits_per_byte": found, "evaluation_bytes": of["bytes"], "evaluation_tokens": of["tokens"]}
+    return {"bits_per_byte": bits, "evaluation_bytes": totals["bytes"], "evaluation_tokens": totals["tokens"]}
 
 
 def train_all(

@@ -59,8 +59,8 @@ class Fit:
     def between(self, low: float, high: float) -> tuple[float, float]:
         """Return the lowest and highest cost of quantities in a range, by the ends of the exponent's interval."""
         ends = [end for end in (self.low, self.high) if not math.isnan(end)] or [self.exponent]
-        found = [self.at(quantity, end) for quantity in (low, high) for end in ends]
-        return min(found), max(found)
+        costs = [self.at(quantity, end) for quantity in (low, high) for end in ends]
+        return min(costs), max(costs)
 
 
 def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0, *, every: bool = False) -> Fit:
@@ -85,20 +85,20 @@ def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0
     if most <= LEAST * start or (len(beyond) > 1 and most - min(beyond) <= LEAST * most):
         return Fit(start, largest, beyond[-1], 0.0, 0.0, 0.0)
     least = [0.0 if every else min(beyond[place:]) for place in range(len(beyond))]
-    kept = zip(quantities, beyond, least, strict=True)
-    points = [(math.log(x), math.log(y)) for x, y, below in kept if y > CLEAR * start and (every or y <= below)]
+    candidates = zip(quantities, beyond, least, strict=True)
+    points = [(math.log(x), math.log(y)) for x, y, below in candidates if y > CLEAR * start and (every or y <= below)]
     if len({x for x, _ in points}) < 2:
         return Fit(start, largest, beyond[-1], 1.0, math.nan, math.nan)
     exponent, spread, left = _line(points)
     free = len(points) - 2
-    found = Fit(start, largest, beyond[-1], exponent, math.nan, math.nan, spread, left if free else 0.0, free)
-    return found.within(found.left, free)
+    result = Fit(start, largest, beyond[-1], exponent, math.nan, math.nan, spread, left if free else 0.0, free)
+    return result.within(result.left, free)
 
 
 def pooled(fits: Sequence[Fit]) -> list[Fit]:
     """Return the fits with intervals from the pooled residual variance of all."""
-    left, free = math.fsum(one.left for one in fits), sum(one.free for one in fits)
-    return [one.within(left, free) for one in fits]
+    left, free = math.fsum(curve.left for curve in fits), sum(curve.free for curve in fits)
+    return [curve.within(left, free) for curve in fits]
 
 
 def student(free: int) -> float:
@@ -259,25 +259,29 @@ class Growth:
 
 def growths(rows: Rows) -> dict[str, Growth]:
     """Fit the measurements of each stage, with intervals from the pooled residual variance."""
-    found = {stage.name: grown for stage in STAGES if (grown := growth(rows, stage))}
-    seconds = pooled([one.seconds for one in found.values()])
-    memory = pooled([one.memory for one in found.values()])
-    disk = pooled([one.disk for one in found.values()])
-    return dict(zip(found, map(Growth, seconds, memory, disk), strict=True))
+    growth_by_stage = {stage.name: grown for stage in STAGES if (grown := growth(rows, stage))}
+    seconds = pooled([curve.seconds for curve in growth_by_stage.values()])
+    memory = pooled([curve.memory for curve in growth_by_stage.values()])
+    disk = pooled([curve.disk for curve in growth_by_stage.values()])
+    return dict(zip(growth_by_stage, map(Growth, seconds, memory, disk), strict=True))
 
 
 def growth(rows: Rows, stage: Stage) -> Growth | None:
     """Fit the measurements of a stage; None if there are none."""
-    found = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
-    if not found:
+    measures = [measure for size in sizes(rows) if (measure := taken(rows, stage, size)) and not measure.error]
+    if not measures:
         return None
     start = taken(rows, stage, START)
-    quantities = [one.quantity for one in found]
-    text = [pretokens(rows, one.gigabytes)[0] for one in found]
+    quantities = [measure.quantity for measure in measures]
+    text = [pretokens(rows, measure.gigabytes)[0] for measure in measures]
     return Growth(
-        fit(quantities, [one.job for one in found], start.job if start else 0.0),
-        fit([one.held for one in found], [one.peak_mb for one in found], start.peak_mb if start else 0.0),
-        fit(text, [one.disk for one in found], every=True),
+        fit(quantities, [measure.job for measure in measures], start.job if start else 0.0),
+        fit(
+            [measure.held for measure in measures],
+            [measure.peak_mb for measure in measures],
+            start.peak_mb if start else 0.0,
+        ),
+        fit(text, [measure.disk for measure in measures], every=True),
     )
 
 
@@ -338,8 +342,8 @@ def makespan(stages: Sequence[Expected], at_once: int) -> float:
     """Return the hours of all levels in sequence, with ``at_once`` jobs in parallel."""
     return math.fsum(
         max(
-            max(one.longest for one in stages if one.stage.level == level),
-            math.fsum(one.hours for one in stages if one.stage.level == level) / at_once,
+            max(forecast.longest for forecast in stages if forecast.stage.level == level),
+            math.fsum(forecast.hours for forecast in stages if forecast.stage.level == level) / at_once,
         )
-        for level in {one.stage.level for one in stages}
+        for level in {forecast.stage.level for forecast in stages}
     )

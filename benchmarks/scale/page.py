@@ -72,29 +72,29 @@ def volume(size: float) -> str:
 
 def measured(rows: Rows, shown: Callable[[Taken], str], fitted: Callable[[Growth], str], *heads: str) -> str:
     """Return a table of stages by size."""
-    found, every = sizes(rows), growths(rows)
+    gigabytes, growth_by_stage = sizes(rows), growths(rows)
     lines = []
     for stage in STAGES:
-        if stage.name not in every:
+        if stage.name not in growth_by_stage:
             continue
-        cells = [taken(rows, stage, size) for size in found]
+        cells = [taken(rows, stage, size) for size in gigabytes]
         lines.append(
             [
                 stage.name,
-                *("–" if one is None else "left out" if one.error else shown(one) for one in cells),
-                fitted(every[stage.name]),
+                *("–" if cell is None else "left out" if cell.error else shown(cell) for cell in cells),
+                fitted(growth_by_stage[stage.name]),
             ]
         )
-    return table(("stage", *(f"{size:g} GB" for size in found), *heads), lines)
+    return table(("stage", *(f"{size:g} GB" for size in gigabytes), *heads), lines)
 
 
 def bounds(rows: Rows) -> str:
     """Return the table of peak memory and limits of the rules."""
     lines = []
     for stage in STAGES:
-        cells = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
+        cells = [cell for size in sizes(rows) if (cell := taken(rows, stage, size)) and not cell.error]
         if cells:
-            worst = max(cells, key=lambda one: one.share)
+            worst = max(cells, key=lambda cell: cell.share)
             within = "yes" if worst.share <= 1 else "**no**"
             lines.append(
                 [stage.name, f"{cells[-1].bound_mb:,}", f"{worst.share:.0%}", f"{worst.gigabytes:g} GB", within]
@@ -104,10 +104,10 @@ def bounds(rows: Rows) -> str:
 
 def left_out(rows: Rows) -> str:
     """List the reasons for missing numbers, one per line."""
-    told = dict.fromkeys(
+    lines = dict.fromkeys(
         f"{row['stage']} at {float(row['gigabytes']):g} GB: {row['error']}." for row in rows if row["error"]
     )
-    return "\n".join(f"- {line}" for line in told)
+    return "\n".join(f"- {line}" for line in lines)
 
 
 NODES, CORES = 32, 8
@@ -125,12 +125,12 @@ LONGEST_MINUTES = 2880
 def corpora(rows: Rows, plans: dict[str, dict[str, int]]) -> list[tuple[Corpus, list[Expected]]]:
     """Extrapolate every stage to every corpus."""
     grown, heaps = growths(rows), vocabulary(rows)
-    found = []
+    results = []
     for corpus in CORPORA:
         about = (heaps, corpus.text, corpus.shards, plans[str(corpus.shards)])
         stages = [expected(stage, grown[stage.name], *about) for stage in STAGES if stage.name in grown]
-        found.append((corpus, stages))
-    return found
+        results.append((corpus, stages))
+    return results
 
 
 def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
@@ -150,32 +150,34 @@ def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
         heaps = vocabulary(rows)
         low, high = heaps.between(corpus.text, corpus.text)
         put("different pre-tokens, millions", ranged(*(each / 1e6 for each in (heaps.at(corpus.text), low, high))))
-        hours = math.fsum(one.hours for one in stages)
-        low, high = (math.fsum(ends) for ends in zip(*((one.low, one.high) for one in stages), strict=True))
+        hours = math.fsum(forecast.hours for forecast in stages)
+        low, high = (
+            math.fsum(ends) for ends in zip(*((forecast.low, forecast.high) for forecast in stages), strict=True)
+        )
         put("hours of one core", ranged(hours, low, high))
         put(f"hours on {NODES} x {CORES} cores", number(makespan(stages, NODES * CORES)))
-        longest = max(stages, key=lambda one: one.longest)
+        longest = max(stages, key=lambda forecast: forecast.longest)
         put("longest job, hours", f"{number(longest.longest)} ({longest.stage.name})")
-        most = max(stages, key=lambda one: one.memory_mb)
+        most = max(stages, key=lambda forecast: forecast.memory_mb)
         put("most memory of a job", f"{volume(most.memory_mb * 1e6)} ({most.stage.name})")
         put("documents", f"{corpus.documents:,}")
         put("memory of `prepare`", volume(PER_DOCUMENT * corpus.documents))
         put("memory of `split_corpus`, in parts", volume(PER_DOCUMENT_OF_PARTS * corpus.documents))
-        put("permanent disk", volume(math.fsum(one.disk for one in stages if one.stage.kept)))
-        put("temporary disk", volume(math.fsum(one.disk for one in stages if not one.stage.kept)))
+        put("permanent disk", volume(math.fsum(forecast.disk for forecast in stages if forecast.stage.kept)))
+        put("temporary disk", volume(math.fsum(forecast.disk for forecast in stages if not forecast.stage.kept)))
     return table(("", *(corpus.name for corpus in CORPORA)), lines.values())
 
 
 def by_stage(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
     """Return the table of hours and memory by stage and corpus."""
-    found = corpora(rows, plans)
+    plans_of_corpora = corpora(rows, plans)
     lines = []
-    for place, one in enumerate(found[0][1]):
-        cells = [one.stage.name]
-        for _, stages in found:
-            here = stages[place]
-            cells += [f"{here.jobs:,}", ranged(here.hours, here.low, here.high)]
-            cells += [volume(here.memory_mb * 1e6), number(here.beyond)]
+    for place, first in enumerate(plans_of_corpora[0][1]):
+        cells = [first.stage.name]
+        for _, stages in plans_of_corpora:
+            forecast = stages[place]
+            cells += [f"{forecast.jobs:,}", ranged(forecast.hours, forecast.low, forecast.high)]
+            cells += [volume(forecast.memory_mb * 1e6), number(forecast.beyond)]
         lines.append(cells)
     heads = [
         head for corpus in CORPORA for head in (f"{corpus.name}: jobs", "hours of one core", "memory", "times beyond")
@@ -187,16 +189,18 @@ def obstacles(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
     """List single jobs that need more time or memory than the first request of their rule."""
     lines = []
     for corpus, stages in corpora(rows, plans):
-        for one in stages:
-            minutes = of_rule(one.stage.rule, "runtime")
-            told = [remedy(one.longest * 60, minutes)]
-            if told[0] and one.stage.rule == "prepare":
-                told = ["`parts` of the corpus"]
-            if one.stage.rule not in BY_WORK and one.memory_mb > of_rule(one.stage.rule):
-                told.append(f"{volume(one.memory_mb * 1e6)} of memory, {of_rule(one.stage.rule):,} MB are requested")
-            if any(told):
-                cells = [number(one.longest), number(minutes / 60), "; ".join(filter(None, told))]
-                lines.append([corpus.name, one.stage.name, *cells])
+        for forecast in stages:
+            minutes = of_rule(forecast.stage.rule, "runtime")
+            remedies = [remedy(forecast.longest * 60, minutes)]
+            if remedies[0] and forecast.stage.rule == "prepare":
+                remedies = ["`parts` of the corpus"]
+            if forecast.stage.rule not in BY_WORK and forecast.memory_mb > of_rule(forecast.stage.rule):
+                remedies.append(
+                    f"{volume(forecast.memory_mb * 1e6)} of memory, {of_rule(forecast.stage.rule):,} MB are requested"
+                )
+            if any(remedies):
+                cells = [number(forecast.longest), number(minutes / 60), "; ".join(filter(None, remedies))]
+                lines.append([corpus.name, forecast.stage.name, *cells])
     if not lines:
         return "No job needs more than its rule requests."
     return table(("corpus", "stage", "hours of a job", "requested", "needs"), lines)
@@ -223,14 +227,14 @@ def draw(rows: Rows, path: Path) -> None:
     with plt.rc_context(LOOK):
         figure, axes = plt.subplots(1, len(PANELS), figsize=(9, 4.6), layout="constrained")
         for place, stage in enumerate(STAGES):
-            found = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
-            if not found:
+            measures = [measure for size in sizes(rows) if (measure := taken(rows, stage, size)) and not measure.error]
+            if not measures:
                 continue
-            text = [pretokens(rows, one.gigabytes)[0] / 1e9 for one in found]
+            text = [pretokens(rows, measure.gigabytes)[0] / 1e9 for measure in measures]
             for panel, (_, key, unit) in zip(axes, PANELS, strict=True):
                 panel.plot(
                     text,
-                    [unit * getattr(one, key) for one in found],
+                    [unit * getattr(measure, key) for measure in measures],
                     color=COLOURS[place % len(COLOURS)],
                     marker=MARKS[place % len(MARKS)],
                     markersize=4,

@@ -313,10 +313,10 @@ class Vocabulary:
         if self.supermerges is not None:
             yield "supermerges.tsv", map(_tuple_line, self.supermerges)
         if self.ids is not None:
-            yield "ids.txt", (f"{one}\n" for one in self.ids.tolist())
+            yield "ids.txt", (f"{number}\n" for number in self.ids.tolist())
         for name, others in (("special_ids.tsv", self.special), ("unused_ids.tsv", self.unused)):
             if others:
-                yield name, (f"{one}\t{token.hex()}\n" for one, token in others.items())
+                yield name, (f"{number}\t{token.hex()}\n" for number, token in others.items())
         if self.substring_counts is not None:
             yield "substring_counts.tsv", (f"{text.hex()}\t{count}\n" for text, count in self.substring_counts.items())
 

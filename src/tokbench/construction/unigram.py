@@ -129,9 +129,9 @@ def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64], threads
     """Return new scores from expected occurrences. Tokens expected too rarely are dropped and remain so."""
 
     def choose(first: int, last: int) -> tuple[NDArray[np.int64], int]:
-        kept = np.isfinite(scores[first:last]) & (expected[first:last] >= MIN_EXPECTED)
-        chosen = first + np.flatnonzero(kept)
-        return chosen, whole_sum(expected[chosen])
+        is_used = np.isfinite(scores[first:last]) & (expected[first:last] >= MIN_EXPECTED)
+        places = first + np.flatnonzero(is_used)
+        return places, whole_sum(expected[places])
 
     chosen, sums = zip(*over_ranges(choose, len(scores), threads), strict=True)
     result = np.full(len(scores), -np.inf)

@@ -252,13 +252,13 @@ def _read(path: Path, group: range, batch: range) -> Iterator[tuple[int, Documen
         if not selected.all():
             columns = columns.filter(truth_column(selected))
         _, numbers, tags, texts = columns
-        documents = map(made, numbers.to_pylist(), strings(tags), raw(texts))  # type: ignore[arg-type]
+        documents = map(make, numbers.to_pylist(), strings(tags), raw(texts))  # type: ignore[arg-type]
         return zip(places[selected].tolist(), documents, strict=True)
 
     with parquet(path, "the texts of a part", "delete it and run the workflow again", in_pieces=True) as file:
         if not file.schema_arrow.equals(SCHEMA):
             raise ValueError("other columns than the texts of a part have")
-        made = document_of(rests_in(file))
+        make = document_of(rests_in(file))
         groups = [number for number in range(file.num_row_groups) if _overlaps(file.metadata.row_group(number), batch)]
         yield from chain.from_iterable(map(rows, batches(file, SCHEMA.names, groups=groups)))
 

@@ -61,7 +61,7 @@ def count_languages(
         else:
             counters[language].add(text)
     counts_by_language = {language: _counts_of(counter, pretokenization.text) for language, counter in counters.items()}
-    return by_tag(counts_by_language, lambda one, other: merge_counts([one, other]))
+    return by_tag(counts_by_language, lambda first, second: merge_counts([first, second]))
 
 
 def _counts_of(counter: Counter, scheme: str) -> PretokenCounts:

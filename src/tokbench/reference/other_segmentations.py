@@ -15,11 +15,11 @@ def characters(text: bytes, tokens: Collection[bytes]) -> list[bytes]:
     >>> [part.hex() for part in characters('né'.encode(), {b'n'})]
     ['6e', 'c3', 'a9']
     """
-    found = []
+    tokens_found = []
     for character in text.decode("utf-8", "surrogateescape"):
         token = character.encode("utf-8", "surrogateescape")
-        found += [token] if token in tokens else [bytes([byte]) for byte in token]
-    return found
+        tokens_found += [token] if token in tokens else [bytes([byte]) for byte in token]
+    return tokens_found
 
 
 def random(text: bytes, tokens: Collection[bytes], draws: Iterator[float]) -> list[bytes]:
@@ -27,13 +27,13 @@ def random(text: bytes, tokens: Collection[bytes], draws: Iterator[float]) -> li
 
     Each number chooses the length of the next token, shorter ones first, in proportion to the segmentations left.
     """
-    found = []
+    parts = []
     while text:
         ways = [len(way[0]) for way in every_segmentation(text, set(tokens))]
         size = sorted(ways)[int(Fraction(next(draws)) * len(ways))]
-        found.append(text[:size])
+        parts.append(text[:size])
         text = text[size:]
-    return found
+    return parts
 
 
 def digits_right(tokenized: list[bytes], tokens: Collection[bytes]) -> list[bytes]:
@@ -46,26 +46,26 @@ def digits_right(tokenized: list[bytes], tokens: Collection[bytes]) -> list[byte
     >>> digits_right([b'12', b'34'], {b'1', b'2', b'3', b'4', b'12', b'34', b'234'})
     [b'1', b'234']
     """
-    found: list[bytes] = []
-    for has_digits, some in groupby(tokenized, lambda token: regex.search(rb"[0-9]", token) is not None):
+    result: list[bytes] = []
+    for has_digits, run in groupby(tokenized, lambda token: regex.search(rb"[0-9]", token) is not None):
         if not has_digits:
-            found += some
+            result += run
             continue
         before = b""
-        for part in regex.findall(rb"[0-9]+|[^0-9]+", b"".join(some)):
+        for part in regex.findall(rb"[0-9]+|[^0-9]+", b"".join(run)):
             if not regex.match(rb"[0-9]", part):
                 before = part
                 continue
             first, *others = (group.encode() for group in groups(part.decode(), 3))
             if before and before + first in tokens:
-                found.append(before + first)
+                result.append(before + first)
             else:
-                found += [*longest(before, tokens), *longest_from_right(first, tokens)]
+                result += [*longest(before, tokens), *longest_from_right(first, tokens)]
             for group in others:
-                found += longest_from_right(group, tokens)
+                result += longest_from_right(group, tokens)
             before = b""
-        found += longest(before, tokens)
-    return found
+        result += longest(before, tokens)
+    return result
 
 
 def longest(text: bytes, tokens: Collection[bytes]) -> list[bytes]:

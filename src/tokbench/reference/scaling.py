@@ -15,10 +15,10 @@ from tokbench.reference.discontinuity import invert
 
 def polynomial(x: Sequence[float], y: Sequence[float], degree: int) -> list[float]:
     """Return the coefficients of a least-squares polynomial, from the constant to the highest power."""
-    rows = [[Fraction(one) ** power for power in range(degree + 1)] for one in x]
+    rows = [[Fraction(value) ** power for power in range(degree + 1)] for value in x]
     size = range(degree + 1)
     inverse = invert([[sum((row[i] * row[j] for row in rows), Fraction()) for j in size] for i in size])
-    moments = [sum((row[i] * Fraction(one) for row, one in zip(rows, y, strict=True)), Fraction()) for i in size]
+    moments = [sum((row[i] * Fraction(value) for row, value in zip(rows, y, strict=True)), Fraction()) for i in size]
     return [float(sum((a * b for a, b in zip(line, moments, strict=True)), Fraction())) for line in inverse]
 
 
@@ -35,7 +35,7 @@ def power_law(points: Sequence[tuple[float, float]]) -> tuple[float, float, floa
     >>> round(exponent, 3), round(coefficient, 3)
     (0.5, 8.0)
     """
-    x, y = [log(one) for one, _ in points], [log(bits) for _, bits in points]
+    x, y = [log(size) for size, _ in points], [log(bits) for _, bits in points]
     level, slope = polynomial(x, y, 1)
     return -slope, exp(level), polynomial(x, y, 2)[2] if len(set(x)) > 2 else None
 

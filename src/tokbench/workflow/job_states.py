@@ -269,12 +269,12 @@ def life_of(plan: Plan) -> Life:
     This is determined by the operating system's lock. If it is free and the run was on another machine, the file system
     may not share locks with that machine.
     """
-    held = is_locked(plan.folder)
-    if held:
+    locked = is_locked(plan.folder)
+    if locked:
         return "running"
     if plan.run.host != socket.gethostname():
         return "unknown"
-    if held is None:  # No locks on this file system.
+    if locked is None:  # No locks on this file system.
         return "running" if _is_process(plan.run.pid) else "ended"
     return "ended"
 
