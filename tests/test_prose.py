@@ -1,4 +1,4 @@
-"""Plain English in pages, docstrings, comments and names of tests: limits for words that hide a subject."""
+"""Plain English in pages, docstrings, comments and names: limits for words, and for code, that hide a subject."""
 
 import ast
 import io
@@ -112,3 +112,158 @@ def test_prose_has_few_vague_words(place: str) -> None:
     }
     above = {name: round(share, 2) for name, share in shares.items() if share > LIMITS[place].get(name, 0)}
     assert not above, f"too many in 1,000 words of {place}: {above}; say it in plain words"
+
+
+ADVERBS_AND_PRONOUNS = frozenset(
+    [
+        "above",
+        "across",
+        "against",
+        "ahead",
+        "alike",
+        "all",
+        "alone",
+        "along",
+        "also",
+        "anew",
+        "apart",
+        "aside",
+        "away",
+        "before",
+        "behind",
+        "below",
+        "beneath",
+        "beside",
+        "besides",
+        "between",
+        "beyond",
+        "both",
+        "each",
+        "elsewhere",
+        "every",
+        "here",
+        "how",
+        "inside",
+        "it",
+        "its",
+        "none",
+        "now",
+        "once",
+        "only",
+        "other",
+        "others",
+        "over",
+        "own",
+        "same",
+        "so",
+        "some",
+        "still",
+        "that",
+        "then",
+        "there",
+        "these",
+        "those",
+        "thus",
+        "together",
+        "told",
+        "too",
+        "under",
+        "what",
+        "when",
+        "where",
+        "whether",
+        "which",
+        "who",
+        "whole",
+        "whose",
+        "why",
+        "with",
+        "within",
+        "without",
+        "yet",
+    ]
+)
+LONG_BODY = 25
+"""Lines of a function's body above which a comment says its steps."""
+MOST_BY_CHECK = {
+    "locals named told": 18,
+    "definitions named by an adverb or a pronoun": 124,
+    "frames with rows by position": 17,
+    "long bodies without a comment": 71,
+}
+"""The most findings of each check in ``src``. Lower a limit, never raise it."""
+
+
+def names_in_definitions(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of functions and classes, and those assigned at the top of the module or of a class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for statement in node.body:
+                if isinstance(statement, ast.Assign | ast.AnnAssign):
+                    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                    yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def names_of_locals(tree: ast.Module) -> Iterator[str]:
+    """Yield the name of each assignment, loop variable and parameter."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+def long_bodies(tree: ast.Module, lines: list[str]) -> Iterator[str]:
+    """Yield the names of functions whose long body has no comment."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            documented = ast.get_docstring(node) is not None
+            body = node.body[documented:]
+            begin = node.body[0].end_lineno if documented else node.lineno
+            is_long = body and node.end_lineno - body[0].lineno >= LONG_BODY
+            if is_long and not any("#" in line for line in lines[begin : node.end_lineno]):
+                yield node.name
+
+
+def findings_in_code(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the check and the name of each finding in the source of a module."""
+    tree = ast.parse(source)
+    for name in names_of_locals(tree):
+        if name == "told":
+            yield "locals named told", name
+    for name in names_in_definitions(tree):
+        if name.strip("_").lower() in ADVERBS_AND_PRONOUNS and not name.startswith("__"):
+            yield "definitions named by an adverb or a pronoun", name
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "orient" and getattr(node.value, "value", None) == "row":
+            yield "frames with rows by position", str(node.value.lineno)
+    for name in long_bodies(tree, source.splitlines()):
+        yield "long bodies without a comment", name
+
+
+def test_names_rows_and_long_bodies_stay_within_their_limits() -> None:
+    findings: dict[str, list[str]] = {check: [] for check in MOST_BY_CHECK}
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for check, name in findings_in_code(path.read_text(encoding="utf-8")):
+            findings[check].append(f"{path.relative_to(ROOT)}: {name}")
+    above = {check: found for check, found in findings.items() if len(found) > MOST_BY_CHECK[check]}
+    assert not above, f"use nouns for data, verbs for functions, rows by name and a comment for each step: {above}"
+
+
+@pytest.mark.parametrize(
+    ("source", "findings"),
+    [
+        ("def f(told):\n    return told\n", [("locals named told", "told")]),
+        ("def _apart():\n    pass\n", [("definitions named by an adverb or a pronoun", "_apart")]),
+        ("class A:\n    own: int = 0\n", [("definitions named by an adverb or a pronoun", "own")]),
+        ("OTHERS = ()\n__all__ = ()\n", [("definitions named by an adverb or a pronoun", "OTHERS")]),
+        ("frame(rows, orient='row')\n", [("frames with rows by position", "1")]),
+        ("def f():\n    'Do.'\n" + "    x = 1\n" * 26, [("long bodies without a comment", "f")]),
+        ("def f():\n" + "    x = 1\n" * 25, []),
+        ("def f():\n    # Step.\n" + "    x = 1\n" * 26, []),
+    ],
+)
+def test_each_check_finds_its_fault(source: str, findings: list[tuple[str, str]]) -> None:
+    assert list(findings_in_code(source)) == findings

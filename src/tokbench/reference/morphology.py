@@ -124,11 +124,11 @@ def knock_out(
         worst = sorted(joined, key=lambda rank: (-Fraction(crossed[rank], joined[rank]), -joined[rank], rank))
         guilty = [merges[rank] for rank in worst if Fraction(crossed[rank], joined[rank]) >= threshold]
         for removed in guilty[: max(0, len(merges) - least)]:
-            merges = without(merges, b"".join(removed), cascade)
+            merges = remove_token(merges, b"".join(removed), cascade)
     return merges
 
 
-def without(merges: list[Parts], token: bytes, cascade: bool) -> list[Parts]:
+def remove_token(merges: list[Parts], token: bytes, cascade: bool) -> list[Parts]:
     """Remove a token; other merges get its parts in its place, or are removed, too."""
     parts = next((parts for parts in merges if b"".join(parts) == token), None)
     if parts is None:
@@ -138,7 +138,7 @@ def without(merges: list[Parts], token: bytes, cascade: bool) -> list[Parts]:
         return [tuple(part for each in other for part in (parts if each == token else (each,))) for other in left]
     for other in left:
         if token in other:
-            left = without(left, b"".join(other), cascade)
+            left = remove_token(left, b"".join(other), cascade)
     return left
 
 

@@ -32,7 +32,9 @@ def segment(line: bytes, vocabulary: Collection[bytes]) -> list[bytes]:
     return tokens
 
 
-def without(line: bytes, base: Sequence[bytes], index: int, vocabulary: Collection[bytes]) -> tuple[list[bytes], int]:
+def replacement_of(
+    line: bytes, base: Sequence[bytes], index: int, vocabulary: Collection[bytes]
+) -> tuple[list[bytes], int]:
     """Return the replacement of token ``index``, and the index of the first unchanged token after it."""
     boundaries = [sum(map(len, base[:count])) for count in range(len(base) + 1)]
     place = boundaries[index]
@@ -64,7 +66,7 @@ def triples(line: bytes, vocabulary: Collection[bytes]) -> Counter[Triple]:
     differences: Counter[Triple] = Counter()
     for index, token in enumerate(base):
         if len(token) > 1:
-            centre, after = without(line, base, index, vocabulary)
+            centre, after = replacement_of(line, base, index, vocabulary)
             left, right = base[max(0, index - PAD) : index], base[after : after + PAD]
             differences.update((token, *pair) for pair in pairs(left, centre, right))
             differences.subtract((token, *pair) for pair in pairs(left, base[index:after], right))

@@ -375,7 +375,7 @@ def outcomes(text: bytes, merges: Merges, dropout: float) -> dict[tuple[int, ...
     """
 
     @cache
-    def after(ids: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+    def outcomes_of(ids: tuple[int, ...]) -> dict[tuple[int, ...], float]:
         total: defaultdict[tuple[int, ...], float] = defaultdict(float)
         merges_here = possible(list(ids), merges)
         for choice in product((False, True), repeat=len(merges_here)):
@@ -384,11 +384,11 @@ def outcomes(text: bytes, merges: Merges, dropout: float) -> dict[tuple[int, ...
                 total[ids] += probability
                 continue
             best = min(compress(merges_here, choice))
-            for end, share in after(tuple(applied(list(ids), best, merges))).items():
+            for end, share in outcomes_of(tuple(applied(list(ids), best, merges))).items():
                 total[end] += probability * share
         return total
 
-    return after(tuple(text))
+    return outcomes_of(tuple(text))
 
 
 def possible(ids: list[int], merges: Merges) -> list[tuple[int, int]]:

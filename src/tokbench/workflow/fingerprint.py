@@ -54,7 +54,7 @@ FLAGS = Path("kernels", "flags.json")
 _parse = cache(ast.parse)
 KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^(\n#]+))", re.MULTILINE)
 """Imports of our modules in Cython sources."""
-ALL = "*"
+ALL_NAMES = "*"
 """Placeholder for all definitions of a module."""
 EFFECTS = ""
 """Placeholder for the statements of a module that define nothing, which run on import."""
@@ -187,7 +187,7 @@ def _parse_name(text: str) -> Name:
     source = _source(module)
     if module.startswith(f"{PACKAGE}.") and (_locate(module) is None or (name and source and name not in source[0])):
         raise ValueError(f"{text}: no such definition; name one as module:definition")
-    return Name(module, name or ALL)
+    return Name(module, name or ALL_NAMES)
 
 
 @cache
@@ -196,12 +196,12 @@ def _code_and_uses(module: str, name: str) -> tuple[str, list[Name]]:
     source = _source(module)
     if source is None:
         return _read_file(module) if not name else ("", [Name(module, "")])
-    if name == ALL:
+    if name == ALL_NAMES:
         return "", [Name(module, other) for other in (*source.definitions, EFFECTS)]
     if name not in source.definitions:
         if name == EFFECTS:
             return "", _packages(module)
-        return "", _origins(module, source.imports[name], "") if name in source.imports else [Name(module, ALL)]
+        return "", _origins(module, source.imports[name], "") if name in source.imports else [Name(module, ALL_NAMES)]
     statements = source.definitions[name]
     uses = Uses(_without_declaration(statements) if module.startswith(COMMANDS) else statements)
     bound = source.imports | _bindings(uses.imports, module)
@@ -218,7 +218,7 @@ def _code_and_uses(module: str, name: str) -> tuple[str, list[Name]]:
     for place in (place for command in uses.gathering_commands for place in PLACES[command]):
         path = _locate(place)
         folder = [str(path.parent)] if path is not None and path.name == "__init__.py" else None
-        used.update(Name(table, ALL) for table in (place, *modules_in(place, folder)))
+        used.update(Name(table, ALL_NAMES) for table in (place, *modules_in(place, folder)))
     # Data files that the definition names.
     path = _locate(module)
     data = _data(uses.texts, path.parent) if path else b""
@@ -313,7 +313,7 @@ def _origins(module: str, bound: Name, attribute: str) -> list[Name]:
     source = _source(bound.module)
     path = bound.module if not bound.name else f"{bound.module}.{bound.name}"
     if not bound.name or (_locate(path) is not None and (source is None or bound.name not in source.definitions)):
-        return [Name(path, attribute or ALL)]
+        return [Name(path, attribute or ALL_NAMES)]
     return [bound]
 
 
