@@ -55,7 +55,7 @@ def test_processors_of_jobs_that_are_too_short(tmp_path: Path) -> None:
         put(tmp_path / f"results/x/made/{name}")
         put(tmp_path / f"results/x/benchmarks/make/{name}.tsv", BENCHMARK.format(wall, cpu))
     found = build_overview(plan_of(tmp_path, *jobs))
-    assert [(stage.cpu, stage.cpu_whole) for stage in (*found.stages, found.total)] == [
+    assert [(stage.cpu, stage.cpu_complete) for stage in (*found.stages, found.total)] == [
         (2.0, False),
         (None, False),
         (2.0, False),

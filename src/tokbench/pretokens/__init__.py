@@ -98,7 +98,7 @@ class PretokenCounts:
         return PretokenCounts(self.data[np.repeat(mask, lengths)], offsets, self.counts[mask], self.scheme)
 
     @classmethod
-    def merge(
+    def merged(
         cls,
         data: NDArray[np.uint8],
         offsets: NDArray[np.int64],
@@ -144,7 +144,7 @@ class PretokenCounts:
                 "pairs: an item is not a pair of bytes and an integer; pass pairs such as (b'the', 3)"
             ) from None
         offsets = np.cumsum([0, *(len(token) for token, _ in rows)], dtype=np.int64)
-        return cls.merge(data, offsets, np.array(counts, np.int64), pretokenization)
+        return cls.merged(data, offsets, np.array(counts, np.int64), pretokenization)
 
     def to_arrow(self) -> "pa.Table":
         """Return the columns ``pretoken`` (large binary) and ``count`` (int64); metadata names the pre-tokenization."""
@@ -165,7 +165,7 @@ class PretokenCounts:
         Raises:
             ValueError: a column is missing or of another type, a value is null, or a count is negative.
         """
-        return cls.merge(*columns(table), scheme_of(table.schema))
+        return cls.merged(*columns(table), scheme_of(table.schema))
 
     def write(self, path: Path | str) -> None:
         """Write Parquet atomically."""

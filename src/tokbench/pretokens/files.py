@@ -82,7 +82,7 @@ Arrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
 def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays]]]:
     """Return the pre-tokenization of a file of counts, and an iterator over its rows by language.
 
-    The arrays are those of :meth:`tokbench.pretokens.PretokenCounts.merge`.
+    The arrays are those of :meth:`tokbench.pretokens.PretokenCounts.merged`.
 
     Raises:
         TokbenchError: the file is missing or is not a file of counts; the message names it.

@@ -121,7 +121,7 @@ class Verification:
 def columns(table: "pa.Table") -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Return the columns ``pretoken`` and ``count`` of a table as arrays.
 
-    They are the arguments of :meth:`tokbench.pretokens.PretokenCounts.merge`.
+    They are the arguments of :meth:`tokbench.pretokens.PretokenCounts.merged`.
 
     Raises:
         ValueError: as :meth:`tokbench.pretokens.PretokenCounts.from_arrow`.

@@ -25,7 +25,7 @@ UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
 def overview_text(overview: Overview, complete: bool = False) -> str:
-    """Return the overview as text, with all jobs if ``every`` is true (default: at most 20 per state of interest)."""
+    """Return the overview as text, with all jobs if ``complete`` is true (default: at most 20 per listed state)."""
     lines = [*_head(overview), "", *_align(stage_rows(overview))]
     if note := estimate(overview):
         lines += ["", *textwrap.wrap(note, 110)]
