@@ -132,10 +132,10 @@ def test_text() -> None:
     known = vocabulary.substring_counts
     assert known is not None
     graph = tree_graph(TEXT, known, 700)
-    bound = best_nodes(graph, ToastOptions()).proven.bound
+    bound = best_nodes(graph, ToastOptions()).proof.bound
     tokens = tokens_of(vocabulary, TEXT)
     assert bound <= tokens <= 1.01 * bound
-    assert search(graph_of(TEXT, 700), gap=0.01, steps=200).proven.bound <= bound
+    assert search(graph_of(TEXT, 700), gap=0.01, steps=200).proof.bound <= bound
     again = build(TEXT, 700, ToastOptions(), threads=3)
     assert again.tokens == vocabulary.tokens
     assert list(again.substring_counts.items()) == list(known.items())  # type: ignore[union-attr]

@@ -319,7 +319,7 @@ def test_the_workflow_asks_for_every_model_on_every_test() -> None:
     ]
     names = ("model", "parallel", "source", "target", "variant", "target_variant", "size")
     wildcards = SimpleNamespace(**dict(zip(names, ways[1].split("/"), strict=True)))
-    assert asked.scoring(wildcards) == ["--tokenize", "intl"]
+    assert asked.scoring_options(wildcards) == ["--tokenize", "intl"]
     assert json.loads(asked.training_recipe(wildcards))["beam"] == 5
     assert json.loads(asked.recipe(wildcards))["beam"] == 2
     given = SimpleNamespace(corpus="nowhere")
@@ -334,10 +334,10 @@ def test_either_side_may_use_an_external_tokenizer() -> None:
         "translations": [CONFIGURED["translations"][0] | {"tokenizers": pairs}],
     }
     asked = Translations(validate(values, "here"))
-    ways = [one.path.removeprefix("small/news/de/en/") for one in asked.trained]
+    ways = [one.path.removeprefix("small/news/de/en/") for one in asked.entries]
     assert ways == ["given/given/own", "bpe/given/300", "given/bpe/300"]
     found = []
-    for one in asked.trained:
+    for one in asked.entries:
         wildcards = SimpleNamespace(**{name: str(value) for name, value in one._asdict().items()})
         found.append((asked.source_size(wildcards), asked.target_size(wildcards)))
         assert asked.memory(wildcards, SimpleNamespace(corpus="nowhere"), 1) > 1000

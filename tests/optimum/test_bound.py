@@ -171,7 +171,7 @@ def test_shares_are_their_twin(
     found, units = sharing.solved(text, tokens, shares.tolist(), own, limit, steps, 64)
     assert method.shares().tolist() == found
     assert method.tokens_of(64) == units
-    assert units >= 64 * (search(graph, gap=0, steps=40).proven.bound - 1)
+    assert units >= 64 * (search(graph, gap=0, steps=40).proof.bound - 1)
 
 
 @given(WORDS, st.lists(st.integers(-3, 9), min_size=1, max_size=20), st.integers(1, 3), THREADS)
@@ -274,7 +274,7 @@ def linear_program(words: dict[bytes, int], limit: int) -> float:
 @settings(max_examples=40, deadline=None)
 def test_both_programs_prove_the_same(words: dict[bytes, int], limit: int) -> None:
     graph = graph_of(counts_of(words), 256 + limit)
-    found = search(graph, gap=0, steps=40).proven
+    found = search(graph, gap=0, steps=40).proof
     ends = graph.counts.offsets.tolist()
     prices = {
         word: found.prices[start:end].tolist()
@@ -341,7 +341,7 @@ def test_no_tokenizer_is_below_the_bound(name: str, words: dict[bytes, int], mor
     counts = counts_of(words)
     vocabulary = built(name, words, more, signals)
     usable = set(vocabulary.tokens).intersection(substrings(words))
-    least = search(graph_of(counts, 256 + len(usable)), gap=0, steps=100).proven.bound
+    least = search(graph_of(counts, 256 + len(usable)), gap=0, steps=100).proof.bound
     for cut, options in allowed(vocabulary):
         method = segmentations[cut]
         _, bounds = method.function(vocabulary, method.options.model_validate(options)).segment(

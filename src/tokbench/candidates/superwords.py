@@ -167,7 +167,7 @@ def events_of(merges: Iterable[WordMerge]) -> tuple[Event, ...]:
     return tuple(event for merge in merges for event in (merge.event, *merge.removals))
 
 
-def joinable(tokens: Sequence[bytes], letters: str) -> NDArray[np.bool_]:
+def joinable_tokens(tokens: Sequence[bytes], letters: str) -> NDArray[np.bool_]:
     """Return which tokens may join others if they are a pre-token, bool [tokens]; see ``SuperwordOptions.letters``."""
     match = regex.compile(r"\p{L}").search if letters == "any" else regex.compile(ONLY_LETTERS).fullmatch
     return np.array([match(token.decode(errors="replace")) is not None for token in tokens], np.bool_)
@@ -185,7 +185,7 @@ def count_runs(
         threads: number of threads. The result does not depend on it.
         last_count: count of the last merge of phase 1.
     """
-    sides = joinable(vocabulary.tokens, options.letters)
+    sides = joinable_tokens(vocabulary.tokens, options.letters)
     segmenter = SuperwordSegmenter(word_segmenter(vocabulary), sides, np.empty((0, 3), np.int32))
     scheme = pretokenization_of(documents.scheme)
     counter = RunCounter()
