@@ -253,6 +253,7 @@ def explain(error: ValidationError, model: type[BaseModel], name: str) -> str:
 
 def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
     value, context = details["input"], details.get("ctx", {})
+    # The types of errors are those of pydantic.
     match details["type"]:
         case "extra_forbidden":
             known = sorted({key for model in _models(parent) for key in model.model_fields})

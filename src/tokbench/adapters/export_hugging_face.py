@@ -303,6 +303,7 @@ def differing(native: NativeTokenizer, library: str) -> Differing:
     """
     if not native.sets and not native.steps:
         return Differing(frozenset())
+    # Code points that stand in other sets than ours, class by class.
     theirs = sets_of(library)
     try:
         classes = classes_of(native.sets.values())
@@ -315,6 +316,7 @@ def differing(native: NativeTokenizer, library: str) -> Differing:
         raise NotNativeError(str(error)) from None
     if not codes:
         return Differing(codes)
+    # Versions of Unicode explain a code point that one of the two does not assign.
     ours = property_of("Cn") or ()
     unassigned = set(theirs.unmatched(r"\P{Cn}", "".join(map(chr, sorted(codes)))))
     strange = {code for code in codes - CHANGED if chr(code) not in unassigned and not contains(ours, code)}
@@ -322,6 +324,7 @@ def differing(native: NativeTokenizer, library: str) -> Differing:
         raise NotNativeError(
             f"{library} has other characters than we do in a set that its pattern names (U+{min(strange):04X}, for one)"
         )
+    # The versions of both, from characters that each version added.
     samples = "".join(map(chr, EDITIONS.values()))
     missing = theirs.unmatched(r"\P{Cn}", samples)
     return Differing(

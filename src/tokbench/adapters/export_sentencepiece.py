@@ -58,6 +58,7 @@ def to_sentencepiece(tokenizer: Tokenizer, characters: Collection[str] | None = 
             "nothing is written"
         )
     model = model_class("--to sentencepiece")()
+    # Pieces in the order of ids; ids that nothing has become unused pieces.
     vocabulary, special = tokenizer.vocabulary, special_ids(tokenizer)
     taken = set(spellings(tokenizer))
     control = {number: _unused_name(name, taken) for name, number in special.items()}
@@ -69,6 +70,7 @@ def to_sentencepiece(tokenizer: Tokenizer, characters: Collection[str] | None = 
         text, score, form = known.get(number, (unused_name(number), 0.0, UNUSED))
         model.pieces.add(piece=text, score=score, type=form)
     model.pieces.add(piece=unknown, score=0, type=UNKNOWN)
+    # Special pieces, and tables that spell each byte as a character.
     trainer = model.trainer_spec
     trainer.model_type = type(trainer).ModelType.Value(kind)
     trainer.vocab_size = len(model.pieces)
@@ -127,6 +129,7 @@ def _tables(characters: frozenset[str] | None) -> bytes:
     """
     import sentencepiece
 
+    # Rules from each character to the characters of its bytes.
     every = map(chr, range(0x110000)) if characters is None else sorted(characters)
     names = [f"{ord(character):X}" for character in CHARACTERS]
     rules = [
@@ -134,6 +137,7 @@ def _tables(characters: frozenset[str] | None) -> bytes:
         for character in every
         if _is_spelt(character, unicodedata.category(character))
     ]
+    # Training on four letters compiles the rules; nothing else of the model is used.
     trained = io.BytesIO()
     with TemporaryDirectory() as folder:
         there, back = (Path(folder) / name for name in ("there.tsv", "back.tsv"))

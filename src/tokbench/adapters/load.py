@@ -101,6 +101,7 @@ def _loaded(source: Any, options: dict[str, Any], form: str | None, name: str) -
     if "revision" in options or form is not None:
         unused = "revision" if "revision" in options else "form"
         raise TokbenchError(f"{unused}: is only for names and paths; leave it out")
+    # Objects: tokenizers of Tokbench as they are, those of libraries by their files.
     library = next((part for part in _packages(type(source)) if part in READERS), None)
     ours = source if isinstance(source, Tokenizer) else getattr(source, "tokenizer", None)
     if isinstance(ours, Tokenizer):
@@ -110,6 +111,7 @@ def _loaded(source: Any, options: dict[str, Any], form: str | None, name: str) -
     if library is None:
         remedy = "pass tokbench.wrap(function)" if callable(source) else "pass a path, or an object of a tokenizer"
         raise TokbenchError(f"{shown(source)} is not a tokenizer that can be read; {remedy}")
+    # The folder has one name, so that the cache knows the object by its content.
     with TemporaryDirectory() as temporary:
         folder = os.path.join(temporary, library)
         os.mkdir(folder)

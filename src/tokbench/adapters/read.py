@@ -199,11 +199,13 @@ def _unrecognised(error: TokbenchError, place: Path) -> TokbenchError:
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:
     source = parsed = read_form(path, form, options)
     name = name or on_one_line(path.name).partition(".")[0].partition(":")[0]
+    # The library of the file.
     library = parsed.opened
     if library is None and parsed.library is not None:
         library = open_library(parsed.library, parsed.content, parsed.settings, str(path))
     if not parsed.tokens and isinstance(library, PythonTokenizer):
         parsed = _with_size(parsed, library, texts)
+    # The record of the import, see docs/existing.md.
     imported: dict[str, Any] = {
         "form": form,
         "file": on_one_line(path.name),
@@ -214,6 +216,7 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
         "told": list(parsed.notes),
         "ids": parsed.ids,
     }
+    # Native, if our ids equal those of the library.
     if parsed.native is not None:
         tokenizer = Tokenizer(
             parsed.native.vocabulary,
@@ -228,6 +231,7 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
             imported["why"] = compared
             _record_end(imported, source, tokenizer.vocabulary.special, options, path)
             return tokenizer
+    # Otherwise by its library.
     if parsed.library is None or library is None:
         raise TokbenchError(f"{path}: {parsed.reason}; there is no library that reads this form")
     if options.segmentation is not None:

@@ -201,12 +201,14 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     ) -> BatchEncoding:
         if unknown := [name for name, value in others.items() if value]:
             raise TokbenchError(f"{unknown[0]}: a tokenizer of Tokbench has no such option; leave it out")
+        # Options of this call.
         special = not (self.split_special_tokens if split_special_tokens is None else split_special_tokens)
         added = AddedTokens.of(self.added_tokens_decoder)
         truncation = None
         if truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE:
             left = self.truncation_side == "left"
             truncation = Truncation(truncation_strategy.value, max_length or 0, stride, left)
+        # Each sample has one row, or several if overflowing tokens are returned.
         rows: list[EncodedRow] = []
         samples: list[int] = []
         for number, sample in enumerate(batch_text_or_text_pairs):
@@ -223,6 +225,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
             side = padding_side or self.padding_side
             padding = Padding(left=side == "left", id=self.pad_token_id, type_id=self.pad_token_type_id)
             rows = [row.padded(-(-(length or 0) // multiple) * multiple, padding) for row in rows]
+        # The columns that are asked for, or that the model reads.
         asked = {
             "input_ids": True,
             "token_type_ids": return_token_type_ids,

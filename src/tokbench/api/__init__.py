@@ -139,6 +139,7 @@ def build(
     from tokbench.options import validated
     from tokbench.segmentation import segmentations
 
+    # Options of the construction; an initial vocabulary may be a recipe.
     method = constructions[construction]
     _check_source(method, source)
     _check_initial(method, source, initial)
@@ -148,6 +149,7 @@ def build(
     elif isinstance(initial, str):
         options, initial = options | {"initial": initial}, None
     chosen: Any = validated(options, kind, construction)
+    # The segmentation: the chosen one, or the construction's with its options.
     cut, shared = own_segmentation(method, chosen)
     given = segmentation_options or ({} if segmentation and segmentation != cut else shared)
     cut_options = validated(given, segmentations[segmentation or cut].options, segmentation or cut)

@@ -90,6 +90,7 @@ def bound_command(
             closing = f"{tokens / bound - 1:.3%}" if bound > 0 else "open"
             note(f"step {done:,}: bound {bound:,.0f}, best vocabulary {tokens:,}, gap {closing}")
 
+    # Progress every hundred steps.
     with progress("bound"):
         bounds = bound_file(
             counts,
@@ -106,6 +107,7 @@ def bound_command(
         )
     if long := bounds.get("left_out", {}).get("pretokens"):
         click.echo(line_of_left_out(long, bounds["left_out"]["share"], max_pretoken_bytes), err=True)
+    # Printed with the time, or written without it, as files must not depend on it.
     if result is None:
         bounds["seconds"] = round(time.process_time() - started, 3)
         click.echo(json.dumps(bounds, indent=2))

@@ -69,12 +69,14 @@ def encode_command(
         raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
     exit_status.describe_task(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
     tokenizer = open_tokenizer(path, reading)
+    # The text is read in pieces that fit into memory.
     size = PIECE_BYTES * threads
     if megabytes is not None:
         size = min(size, allowance(megabytes).room // PER_BYTE)
     notes = Notes()
     pieces = _pieces(_blocks(file, encoding, size, notes), tokenizer)
     encoded = (tokenizer.encode(piece, threads) for piece in pieces)
+    # The number of tokens, or the ids as text or as an array.
     if count:
         with progress("encode"):
             tokens = sum(tokenizer.count(piece, threads) for piece in pieces)

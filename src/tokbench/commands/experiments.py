@@ -117,6 +117,7 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
     from tokbench.report.wording import pluralise
     from tokbench.workflow.models import Translations
 
+    # What the experiment has.
     tokenizers = sum(len(experiment.sizes_of(variant)) for variant in experiment.variants)
     models = {
         (model, variant, size)
@@ -134,6 +135,7 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
     if translators := len(Translations(experiment).entries):
         counts.append(pluralise(translators, "translation model"))
     click.echo(f"{configuration}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}")
+    # What its files may not be meant to be.
     for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
         click.echo(line)
     for note in notes(experiment):

@@ -91,6 +91,7 @@ def measure_command(
     if baseline is not None and (only_counts or counts is not None):
         raise TokbenchError("measure: --baseline needs --documents; leave out --counts and --only-counts")
     exit_status.describe_task(f"measure {folder} on {counts or documents[0]}")
+    # Both tokenizers are opened before any text is read.
     divisor = None if baseline is None else open_tokenizer(baseline)
     tokenizer = open_tokenizer(folder, reading)
     measured = MeasuredTokenizer(
@@ -99,6 +100,7 @@ def measure_command(
 
     rows: ByLanguage = []
     loss = None
+    # Measures of pre-tokens, then those of documents.
     with progress("measure"):
         if counts is not None:
             rows, text, loss = measure_counts_file(measured, counts, reference)

@@ -211,6 +211,7 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
         special = special_tokens(given.pop("special"))
         command(*args, reading=ImportOptions(**chosen, special=special), **given)
 
+    # Options in the order of the help.
     options = (
         click.option(
             "--from",

@@ -162,6 +162,7 @@ def source_of(corpus: "Corpus", files: Sequence[str]) -> "tuple[Source, Path | N
     from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, ParallelSource
 
     source = corpus.source
+    # Sources that an earlier command has written to one file or folder.
     if isinstance(source, HubSource):
         if not files:
             raise TokbenchError("a hub corpus is prepared from the file that 'tokbench fetch' wrote; name it")
@@ -177,6 +178,7 @@ def source_of(corpus: "Corpus", files: Sequence[str]) -> "tuple[Source, Path | N
                 "name only that"
             )
         return source, Path(files[0], "train.parquet")
+    # Files of the user, or none.
     if files and isinstance(source, EmbeddedSource):
         raise TokbenchError("the embedded source reads no files; leave them out")
     if files and isinstance(source, FileSource):

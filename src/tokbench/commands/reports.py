@@ -67,6 +67,7 @@ def analyse_command(
     from tokbench.statistics.inputs import StatisticsInputs, analyse
     from tokbench.tabulation.table import write_tables
 
+    # Settings are options, or those of the experiment.
     settings: dict[str, Any] = {
         "recipes": mapping_of(recipes, "--recipes"),
         "baselines": by_corpus(baselines),
@@ -286,6 +287,7 @@ def cite_command(configuration: str | None, keys: str | None, output: str | None
 
     if (configuration is None) == (keys is None):
         raise TokbenchError("cite: name the file of a configuration, or pass --cited, one of the two")
+    # Publications by their keys, or those that an experiment uses.
     if keys is not None:
         remedy = "pass a list of keys and entries as JSON"
         sources = parse_json(keys, "--cited", remedy=remedy)

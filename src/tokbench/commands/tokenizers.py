@@ -145,6 +145,7 @@ def build_command(
     construction = constructions[method]
     if options and settings:
         raise TokbenchError("--set, --recipe: both set options of the method; pass one of them")
+    # Options of the method and of its segmentation.
     values = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
     chosen = method_options(construction, values, "--recipe" if options else "--set")
     cut, cut_options = (
@@ -173,6 +174,7 @@ def build_command(
         threads=threads,
         megabytes=megabytes,
     )
+    # What a user should know of the vocabulary.
     if pretokens and (longest := getattr(chosen, "max_pretoken_bytes", None)) is not None:
         _say_left_out(pretokens, longest)
     if len(tokenizer) < size:

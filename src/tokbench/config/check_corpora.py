@@ -57,6 +57,7 @@ def _translations(experiment: Experiment) -> Iterator[str]:
     scored: dict[tuple[str, ...], tuple[str, tuple[str, str]]] = {}
     for index, run in enumerate(experiment.translations):
         key = f"translations.{index}"
+        # Names of corpora, models and tokenizers.
         yield from unknown_names(f"{key}.corpora", "parallel corpus", run.corpora, experiment.parallel_corpora)
         yield from unknown_names(f"{key}.models", "translation model", run.models, experiment.translation_models)
         for name in filter(experiment.parallel_corpora.__contains__, run.corpora):
@@ -65,6 +66,7 @@ def _translations(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}: '{name}' has {there}; name one as source and the other as target"
         for variant in dict.fromkeys(tokenizer for pair in run.pairs() for tokenizer in pair):
             yield from unknown_names(f"{key}.tokenizers", "variant", [variant], experiment.variants)
+        # Both sides of a pair have the sizes.
         for pair in run.pairs():
             if not experiment.variants.keys() >= set(pair):
                 continue
@@ -75,6 +77,7 @@ def _translations(experiment: Experiment) -> Iterator[str]:
                     yield f"{key}.sizes: '{lacking[0]}' is not built at {size}; choose sizes that both sides have"
         if run.comet is not None:
             yield from path_mistakes(f"{key}.comet", [run.comet])
+        # One way of scoring for each test and pair of languages.
         way = (run.bleu_words, str(run.comet))
         for name in run.corpora:
             first, other = scored.setdefault((name, run.source, run.target), (key, way))
@@ -86,6 +89,7 @@ def corpus_mistakes(experiment: Experiment) -> Iterator[str]:
     """Yield one line for each mistake in shares of splits, parts, paths and fields of corpora."""
     for name, corpus in experiment.corpora.items():
         key = f"corpora.{name}"
+        # Shares of the splits.
         shares = {split: share for split, share in corpus.splits.items() if not isinstance(share, str)}
         for split, share in corpus.splits.items():
             if isinstance(share, str):
@@ -95,6 +99,7 @@ def corpus_mistakes(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.splits.{split}: a share must not be negative (found {share:g})"
         if sum(shares.values()) > 1 + 1e-9:
             yield f"{key}.splits: the shares add up to {sum(shares.values()):g}; lower them to 1 or less in all"
+        # Parts and files.
         without_parts = isinstance(corpus.source, EmbeddedSource | CountsSource | ParallelSource)
         if corpus.parts > 1 and without_parts:
             yield f"{key}.parts: a source of type '{type_of(corpus.source)}' has no parts; leave the key out"
@@ -133,6 +138,7 @@ def resource_mistakes(experiment: Experiment) -> Iterator[str]:
 
 def split_mistakes(experiment: Experiment) -> Iterator[str]:
     """Yield each split that is read but has no text, once."""
+    # What reads each split: variants, models, metrics and stages.
     readers: dict[tuple[str, str], str] = {}
     for name in experiment.variants:
         corpus = experiment.corpus_of(name)
@@ -159,6 +165,7 @@ def split_mistakes(experiment: Experiment) -> Iterator[str]:
         if section.reads is not None and section.of(experiment) is not None:
             for read, reader in section.reads(experiment):
                 readers.setdefault(read, reader)
+    # A split that something reads has text and a share.
     for (corpus, split), reader in readers.items():
         if corpus not in experiment.corpora:
             continue

@@ -41,6 +41,7 @@ def _measured(experiment: Experiment) -> Iterator[str]:
 def _built(experiment: Experiment) -> Iterator[str]:
     for name, variant in experiment.built.items():
         key = f"variants.{name}"
+        # Files that the construction reads.
         construction = constructions[variant.construction.method]
         folders = folder_options(variant.construction)
         for option, path in _files(variant).items():
@@ -62,6 +63,7 @@ def _built(experiment: Experiment) -> Iterator[str]:
             yield f"{key}.byte_lm: '{construction.name}' does not read scores; remove this key"
         if variant.min_count > 1 and construction.source != "counts":
             yield f"{key}.min_count: '{construction.name}' reads no pre-token counts; remove this key"
+        # Its byte language model, development text and segmentation.
         if variant.byte_lm is not None:
             yield from unknown_names(f"{key}.byte_lm", "byte language model", [variant.byte_lm], experiment.byte_lms)
         if variant.development is not None:
@@ -145,6 +147,7 @@ def _sizes(experiment: Experiment) -> Iterator[str]:
     alphabets = {
         name: constructions[variant.construction.method].alphabet for name, variant in experiment.built.items()
     }
+    # Lists of sizes, each with the variants that use it.
     common = {name for name, variant in experiment.built.items() if variant.sizes is None}
     if common and not experiment.sizes:
         yield "sizes: this key is missing; add it"
@@ -163,6 +166,7 @@ def _sizes(experiment: Experiment) -> Iterator[str]:
         for size in variant.sizes or experiment.sizes:
             if initial is not None and size > initial:
                 yield f"variants.{name}.construction.initial_size: {initial} is below the size {size}; raise it"
+    # Every size has room for the largest alphabet.
     for key, sizes, names in lists:
         widest = max(sorted(names), key=alphabets.__getitem__)
         for size in sizes:

@@ -158,6 +158,7 @@ def external_mistakes(key: str, name: str, variant: ExternalTokenizer) -> Iterat
         yield from _python(key, name, variant)
         return
     yield from _path(key, name, variant)
+    # The pattern, which some forms lack.
     place = Path(variant.path or "")
     known = variant.form == "tiktoken" and place.is_file() and (sidecar_of(place) or pattern_of_ranks(place))
     if variant.form in PATTERN_LESS and variant.pattern is None and not known:
@@ -174,6 +175,7 @@ def external_mistakes(key: str, name: str, variant: ExternalTokenizer) -> Iterat
         except TokbenchError as error:
             message = str(error)
             yield message if message.startswith(key) else f"{key}.pattern: {message}"
+    # Special tokens and the segmentation.
     if variant.special_tokens is not None:
         yield from _special(f"{key}.special_tokens", variant.form, variant.special_tokens)
     if variant.segmentation is not None and variant.segmentation not in segmentations:

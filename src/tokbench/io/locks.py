@@ -85,6 +85,7 @@ def lock_folder(folder: Path | str) -> None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise TokbenchError(f"results: {folder}: {error.strerror}; name a folder that can be written to") from None
+    # Another process has the lock, or the file system has no locks.
     try:
         _lock(descriptor)
     except BlockingIOError:
@@ -97,6 +98,7 @@ def lock_folder(folder: Path | str) -> None:
         print(
             f"tokbench: {path}: no locks here ({error.strerror}); start no second run in this folder", file=sys.stderr
         )
+    # The file says who has the lock, for the message of another process.
     locks.append(descriptor)
     holder = f"process {os.getpid()} on {socket.gethostname()}, started in {os.getcwd()},"
     try:

@@ -100,6 +100,7 @@ def added_tokens(
     moved: list[str] = []
     shared: list[str] = []
     ignored: list[str] = []
+    # A token is kept, given by texts or special; its id is the one that the library uses.
     for entry in entries:
         content, number = entry["content"], library.id_of(entry["content"])
         quoted = f"'{shortened(content)}'"
@@ -117,6 +118,7 @@ def added_tokens(
             given[number] = content.encode()
         elif not is_shared:
             special[number] = content.encode()
+    # One line for each kind of deviation from the file.
     notes = {
         "added tokens whose id in the file is ignored by tokenizers": moved,
         "special tokens that texts can give, counted as tokens of text": [

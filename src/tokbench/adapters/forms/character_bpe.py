@@ -159,6 +159,7 @@ def native_characters(
     steps = normalization_of(normalizers, cut)
     if added.kept and steps[-1:] in (["space"], ["missing_space"]):
         raise NotNativeError("it puts a space before each part of a text between added tokens")
+    # Added tokens that pre-tokenization isolates.
     spaced = "metaspace" in steps
     kept, between = kept_tokens(values["added_tokens"], added, "nfc" in steps)
     if between:
@@ -167,6 +168,7 @@ def native_characters(
         (spelt_token for spelt_token in kept if spaced and {" ", BLANK} & set(spelt_token.decode())), None
     ):
         raise NotNativeError(f"the added token '{shortened(wrong.decode())}' has a space, which is spelled otherwise")
+    # Tokens by their bytes, and merges of these.
     pieces = {number: spelt for spelt, number in model["vocab"].items() if not BYTE.fullmatch(spelt)}
     byte_ids = {int(spelt[3:-1], 16): number for spelt, number in model["vocab"].items() if BYTE.fullmatch(spelt)}
     tokens = CharacterTokens(pieces, byte_ids, spaced, kept)
@@ -176,11 +178,13 @@ def native_characters(
     spelt = [tuple(map(tokens.token, (*pair, "".join(pair)))) for pair in pairs]
     contains = containing(kept)
     rows = [row for row in spelt if None not in row and not contains(row[2] or b"")]
+    # Tokens that no merge makes from characters are unused.
     if segmentation is None:
         longer = {token for token in tokens.ids if len(token.decode("utf-8", "replace")) > 1}
         made = reachable([(row[0] or b"", row[1] or b"", row[2] or b"") for row in rows], tokens.ids.keys() - longer)
         rows = [row for row in rows if made.issuperset(row)]
         tokens.without(longer - made - kept.keys())
+    # The text is split where no token crosses.
     joined = (row[2] for row in rows)
     splits = cut is not None and _splits(cut)
     setting = with_added_tokens("metaspace", kept) if splits else cut_between(filter(None, joined), kept)

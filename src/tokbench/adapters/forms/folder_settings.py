@@ -73,6 +73,7 @@ def folder_settings(folder: Path) -> FolderSettings:
         TokbenchError: A file is damaged.
     """
     values = {name: _read(folder, name) for name in FILES}
+    # Ends of text, the preferred one first.
     ends = [
         End(name, f"eos_token of {file}")
         for file in (TOKENIZER, SPECIAL)
@@ -83,10 +84,12 @@ def folder_settings(folder: Path) -> FolderSettings:
         numbers = given if isinstance(given, list) else [given]
         ends += [End(number, f"eos_token_id of {file}") for number in numbers if type(number) is int]
     special = {name for file in (TOKENIZER, SPECIAL) for name in _special_names(values[file])}
+    # Added tokens with their ids.
     if decoder := values[TOKENIZER].get("added_tokens_decoder"):
         source, entries = TOKENIZER, list(_decoder(decoder, folder / TOKENIZER))
     else:
         source, entries = ADDED, list(_names_with_ids(values[ADDED], special, folder / ADDED))
+    # The class of the tokenizer, or the type of its model.
     named = (
         values[TOKENIZER].get("tokenizer_class"),
         values[MODEL].get("tokenizer_class"),

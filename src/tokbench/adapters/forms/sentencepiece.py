@@ -130,6 +130,7 @@ def native_model(
         NotNativeError: they are not equivalent; the message is the reason.
     """
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
+    # Models that our three phases do not have.
     if MODELS[trainer.model_type] != "BPE":
         raise NotNativeError("its segmentation is none of ours")
     if normalizer.precompiled_charsmap:
@@ -145,16 +146,19 @@ def native_model(
         raise NotNativeError(f"{len(unused):,} pieces are unused, so merges that make them are undone")
     if wrong := next((symbol for symbol in symbols.values() if b" " in symbol), None):
         raise NotNativeError(f"the symbol '{shortened(wrong.decode())}' has a space, which is spelled otherwise")
+    # Tokens by their bytes.
     kept = {content.decode().replace(BLANK, " ").encode(): number for number, content in symbols.items()}
     pieces = {number: model.pieces[number].piece for number, kind in kinds.items() if kind == NORMAL}
     byte_ids = {int(model.pieces[symbol].piece[3:-1], 16): symbol for symbol, kind in kinds.items() if kind == BYTE}
     tokens = CharacterTokens(pieces, byte_ids, True, kept)
     longer = [token for token in tokens.ids if len(token.decode("utf-8", "replace")) > 1 and token not in kept]
     known = tokens.ids.keys()
+    # Every character of a piece must be a piece, as segmentation begins with characters.
     characters = {sign for token in longer for sign in token.decode() if not sign.isascii()}
     if lacking := next((sign for sign in sorted(characters) if sign.encode() not in known), None):
         raise NotNativeError(f"a piece has the character U+{ord(lacking):04X}, which is no piece")
     setting = cut_between(longer, kept)
+    # Scores in the order of the vocabulary.
     of_piece = {number: model.pieces[number].score for number in pieces}
     made = tokens.vocabulary(special, kept)
     scores = np.array([of_piece.get(number, -math.inf) for number in (made.ids if made.ids is not None else ())])

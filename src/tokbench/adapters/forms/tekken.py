@@ -35,6 +35,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     """
     if options.pattern is not None:
         raise TokbenchError(f"{path}: its pattern is in the file; leave --pattern out")
+    # The file: sizes, pattern, ranks and special tokens.
     reason = ""
     try:
         values = parse_json(read_bounded(path), str(path), remedy=REMEDY)
@@ -51,11 +52,13 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         raise TokbenchError(f"{path}: not a file of Tekken (the key {error} is missing); {REMEDY}") from None
     except (TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise TokbenchError(f"{path}: not a file of Tekken ({error}); {REMEDY}") from None
+    # Added tokens of the folder.
     names = {number + shift: token for token, number in ranks.items()} | special
     more, notes = special_to_add(settings, names, options.added, str(path))
     head = [f"{len(special):,} special tokens are text in texts", f"ids of tokens begin at {shift:,}"]
     head += [f"{len(more):,} added tokens are from {settings.source}"] if more else []
     special |= more
+    # The tokenizer in our three phases, if its pattern is compiled.
     try:
         native, reason = native_ranks(ranks, Pattern(None, expression), special, options.segmentation, shift), ""
     except NotNativeError as error:

@@ -34,6 +34,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     """
     place = sidecar_of(path) if options.pattern is None or options.special_tokens is None else None
     known = None if place is None else read_sidecar(place)
+    # Ranks, their pattern and their special tokens.
     content = read_bounded(path)
     ranks = parse_ranks(content, str(path))
     encoding = encoding_of(ranks, options.pattern)
@@ -43,6 +44,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     names = {number: name.encode() for name, number in sorted(special.items(), key=lambda item: item[1])}
     plural = len(special) != 1
     counted, are = f"{len(special):,} special token{'s' * plural}", "are" if plural else "is"
+    # As the library reads it, with special tokens recognised in texts.
     parsed = ParsedTokenizer(
         None,
         reason=f"{counted} {are} cut out of a text before it is cut into pre-tokens",
@@ -57,6 +59,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     )
     if special and options.added == "tokens":
         return parsed
+    # With special tokens as text, it may be native.
     none = "special tokens are not in the file: in texts they are text"
     native, reason = None, ""
     try:

@@ -57,6 +57,7 @@ def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentat
     normalizer = values.get("normalizer")
     normalizers = [] if normalizer is None else _steps(normalizer, "normalizers")
     steps = [part_of["type"] for part_of in normalizers]
+    # Models and normalisation that our three phases have.
     model = values["model"]
     kind = model.get("type") or ("BPE" if "merges" in model else None)
     if kind == "BPE" and model.get("byte_fallback"):
@@ -67,6 +68,7 @@ def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentat
         raise NotNativeError(f"its model, {kind or 'of no name'}, is none of ours")
     if added.kept and kind != "BPE":
         raise NotNativeError(f"{len(added.kept):,} added tokens are cut out of a text before it is cut into pre-tokens")
+    # Pre-tokenization with added tokens, then the vocabulary.
     translations = _translations(values.get("pre_tokenizer"))
     kept, between = kept_tokens(values["added_tokens"], added, bool(steps))
     setting = with_added_tokens(native_setting(translations), kept)
@@ -146,6 +148,7 @@ def _split(pattern: TranslatedPattern, behaviour: str, *, inverted: bool) -> Tra
         return pattern
     if not isinstance(parse(pattern.pattern), Characters):
         raise NotNativeError(f"it cuts by Split with the behaviour {behaviour}, by more than one character")
+    # The other behaviours join a match with the text before it, after it, or both.
     within = f"(?:{pattern.pattern})"
     between = rf"(?:(?!{pattern.pattern})[\s\S])+"
     merged = {
@@ -296,6 +299,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
 
 def parse_values(values: Any, place: str, options: ReadOptions, folder: FolderSettings) -> ParsedTokenizer:
     """Parse the content of such a file, with the settings of its folder."""
+    # Settings that change no id of a text are off: truncation, padding and dropout.
     try:
         model = values["model"]
         own = values.get("added_tokens") or []
@@ -307,6 +311,7 @@ def parse_values(values: Any, place: str, options: ReadOptions, folder: FolderSe
         check_charsmaps(values.get("normalizer"))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise TokbenchError(f"{place}: not a tokenizer.json ({type(error).__name__}: {error}); {REMEDY}") from None
+    # The library opens the file and says the ids of added tokens.
     unknown = _unknown(model, ids)
     content = json.dumps(values, ensure_ascii=False).encode()
     settings = {"special": options.added == "tokens", "unknown": unknown}
@@ -328,6 +333,7 @@ def parse_values(values: Any, place: str, options: ReadOptions, folder: FolderSe
         ids=limit,
         notes=[*_notes_on_added(added), *_added_note(folder, len(more)), *(["dropout is off"] if dropout else [])],
     )
+    # The tokenizer in our three phases, if they are equivalent.
     try:
         native = native_model(values, added, options.segmentation)
     except NotNativeError as error:

@@ -213,12 +213,14 @@ def exports(subject: TokenizerUnderTest) -> Finding:
     if not isinstance(tokenizer, Tokenizer) or tokenizer.library_name:
         return not_applicable("it is not a native Tokbench tokenizer")
     beside = subject.folder is not None and (subject.folder / EXPORTED).is_file()
+    # Texts and pre-tokens to compare ids on.
     plain = plain_texts(subject, SOME)
     texts = dict(zip(plain, subject.batch(plain), strict=True))
     runs = [outcome.encode() * LONGEST_RUN for outcome in RUNS]
     given = [*runs, *EVERY_PROBE, *subject.documents, *tokenizer.vocabulary.tokens]
     pretokens = count_pretokens(given, tokenizer.pretokenization)
     characters = {*b"".join((*texts, b"\n", pretokens.data.tobytes())).decode(errors="ignore")}
+    # Each form is exported and encodes the texts with its library.
     tried: dict[str, Tried] = {}
     rejected: dict[str, str] = {}
     for form in FORMS:
@@ -230,6 +232,7 @@ def exports(subject: TokenizerUnderTest) -> Finding:
             rejected[form] = str(error)
     if not tried:
         return Finding(None, f"it cannot be exported ({', '.join(rejected)})", numbers={"not": rejected})
+    # Finding: forms with other ids, forms with the same ids, and forms that cannot express it.
     wrong = {form: outcome for form, outcome in tried.items() if outcome.example is not None}
     numbers = {"held": {form: outcome.texts for form, outcome in tried.items()}, "not": rejected}
     others = f"; it cannot be exported as {', '.join(rejected)}" if rejected else ""

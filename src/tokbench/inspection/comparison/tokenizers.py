@@ -145,11 +145,13 @@ def comparisons(
     Raises:
         TokbenchError: a tokenizer does not exist, or there is nothing to compare.
     """
+    # The tokenizers, and the sizes at which each is compared with the first.
     sides = [resolve_target(name, results) for name in names]
     reject_unused(reading, [folder for side in sides for folder in side.folders.values()])
     first, *others = sides
     sizes = [matched(first, other) for other in others]
     experiment = first.results if all(side.results == first.results for side in sides) else None
+    # The text: files, or the evaluation splits of the experiment.
     if files:
         texts = [(_named(files), list(read_texts(files, fields, limit)))]
     elif fields.flags:
@@ -157,6 +159,7 @@ def comparisons(
     else:
         texts = _evaluation(experiment, limit) if further.gap or further.ngram_bits else []
     trained = list(read_files(further.training, fields)) if further.training else None
+    # Each tokenizer with the first one.
     opened = _Opened(sides, reading)
     compared = []
     for other, pairs in zip(others, sizes, strict=True):
@@ -290,6 +293,7 @@ def gap_notes(
     from tokbench.optimum.bound import bound_or_reason
     from tokbench.optimum.gap import LowerBound, gap_of
 
+    # The complete text and that of each language.
     untagged = tag_of_untagged({document.language for document in documents})
     lacking = sum(not document.language for document in documents) if untagged else 0
     documents = [document._replace(language=document.language or untagged) for document in documents]
@@ -297,6 +301,7 @@ def gap_notes(
     languages = sorted({document.language for document in documents})
     if len(languages) > 1:
         texts |= {bound: [document for document in documents if document.language == bound] for bound in languages}
+    # A bound for each pre-tokenization, language and size.
     bounds: dict[tuple[str, str, int], LowerBound | None] = {}
     counted: dict[str, dict[str, PretokenCounts]] = {}
     notes = [f"  {note_of_untagged(lacking)}."] if lacking else []
@@ -319,6 +324,7 @@ def gap_notes(
                 sentences.append(f"{name} none ({said})" if gap.value is None else f"{name} {said} ({scheme})")
             where = ", ".join(filter(None, (size_label(*pair), language)))
             notes.append(f"  gap, {where}: {join_all(sentences)}.")
+    # What the gaps exclude, and which cannot be compared.
     if long := sum(
         sum(bound.left_out.values()) for (_, language, _), bound in bounds.items() if bound and not language
     ):
@@ -358,6 +364,7 @@ def ngram_part(
     Raises:
         TokbenchError: there is only one document and no training text, or a tokenizer does not restore the test text.
     """
+    # Without training text, every other document is.
     if training is None:
         if len(documents) < 2:
             raise TokbenchError(f"--ngram-bits: {where} is one document; name a text to train on with --train")
@@ -366,6 +373,7 @@ def ngram_part(
     lines = []
     for pair in sizes:
         loaded = [one_of_several(side.folders[size], reading) for side, size in zip((a, b), pair, strict=True)]
+        # A comparison for each order and amount of training text.
         measured = [_bits(tokenizer, training, documents) for tokenizer in loaded]
         of_document = np.array([document["bytes"] for document in measured[0]["documents"]], np.float64)
         for models in zip(measured[0]["models"], measured[1]["models"], strict=True):
@@ -426,6 +434,7 @@ def comparisons_json(compared: Comparisons, premium: str | None = None) -> dict[
 def comparison_json(comparison: TokenizerComparison) -> dict[str, Any]:
     """Return the comparison as a JSON object."""
     return {
+        # Keys of docs/programs.md, in its order.
         "format": FORMAT,
         "a": comparison.a,
         "b": comparison.b,
