@@ -123,7 +123,7 @@ class TopDown(Options):
         (lambda: segmentation("mine", needs="merge")(lambda v, o: None), ("'merge'", "merges, scores, events")),  # type: ignore[arg-type]
         (lambda: pretokenization("mine", pattern=None)(lambda: np.zeros(1, np.int64)), ("pre-tokenization 'mine'",)),
         (lambda: pretokenization("mine", pattern=3)(lambda text: np.zeros(1, np.int64)), ("its pattern is 3",)),  # type: ignore[arg-type]
-        (lambda: metric("mine")(lambda usage: []), ("metric 'mine'", "seen, options")),
+        (lambda: metric("mine")(lambda usage: []), ("metric 'mine'", "subject, options")),
         (lambda: metric("mine", of="texts")(lambda usage, options: []), ("'texts'", "languages")),  # type: ignore[arg-type]
         (lambda: resource("mine", gold="parts", files="*")(lambda p, la, o: iter(())), ("'parts'", "segmentations")),  # type: ignore[arg-type]
         (

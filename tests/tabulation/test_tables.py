@@ -285,7 +285,7 @@ STAGES = {
     "tabulate": "tokbench.tabulation.results:tabulate",
     "analyse": "tokbench.statistics.inputs:analyse",
     "cut_examples": "tokbench.examples.tables:cut_examples",
-    "report": "tokbench.report.content:load",
+    "report": "tokbench.report.loading:load",
 }
 
 

@@ -13,7 +13,6 @@ from tokbench.errors import TokbenchError
     "download tokenizers that people use, and texts",
     group="extras",
     place=25,
-    example="tokbench download tokenizers existing",
 )
 @click.argument("archives", metavar="LIST")
 @click.argument("folder", required=False, type=click.Path(file_okay=False))
