@@ -23,7 +23,7 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels.bpe import train
 from tokbench.kernels.merge import MergeSegmenter
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation.merge import replayed
+from tokbench.segmentation.merge import replay_merges
 from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -155,7 +155,7 @@ def with_seeds(vocabulary: Vocabulary, seeds: Sequence[bytes]) -> Vocabulary:
 def _split(seed: bytes, tokens: Sequence[bytes], rows: Sequence[Sequence[int]]) -> list[int]:
     """Return the ids of a seed after all merges, by the kernel that encodes texts."""
     vocabulary = Vocabulary(tuple(tokens), merges=np.array(rows, np.int32).reshape(-1, 3))
-    segmenter = MergeSegmenter(*replayed(vocabulary, "merge"))
+    segmenter = MergeSegmenter(*replay_merges(vocabulary, "merge"))
     ids, _ = segmenter.segment(np.frombuffer(seed, np.uint8), np.array([0, len(seed)]))
     found: list[int] = ids.tolist()
     return found
