@@ -186,7 +186,12 @@ def fingerprints() -> dict[str, str]:
         ("construction/unigram.py", "scores[: len(BYTES)], scores[order]", "scores, scores[order]", "build unigram"),
         ("kernels/ngram.pyx", "import numpy as np", "import numpy as np  # Once", ""),
         ("kernels/bpe.pyx", "import numpy as np", "import numpy as np  # Once", "build bpe"),
-        ("segmentation/merge.py", "ids[data[offsets[single]]] = single", "ids[data[offsets[single]]] = 2", "cut"),
+        (
+            "segmentation/merge.py",
+            "ids[data[offsets[single]]] = single",
+            "ids[data[offsets[single]]] = 2",
+            "build bpe, cut",
+        ),
         ("metric/renyi.py", 'short = f"{order:g}"', 'short = f"{order:f}"', "measure"),
         ("optimum/local_search.py", "scores > least", "scores >= least", "bound"),
         ("models/pretraining/order.py", "size = 0\n    for", "size = 1\n    for", "encode_shard"),
