@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench.commands.declaration import command
-from tokbench.commands.inputs import TokenizerPath
+from tokbench.commands.inputs import ContentPath, TokenizerPath
 from tokbench.commands.outputs import output_file
 from tokbench.commands.parameters import reading_options
 from tokbench.io.atomic import atomic_file
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @command("carry_embeddings", "carry embeddings to another tokenizer", group="extras", place=25)
 @click.argument("old", type=TokenizerPath())
 @click.argument("new", type=TokenizerPath())
-@click.argument("weights", type=click.Path(exists=True, dir_okay=False))
+@click.argument("weights", type=ContentPath("safetensors file", ("text",)))
 @output_file(required=True, help="File of the new weights.")
 @click.option(
     "--key", "keys", multiple=True, help="Tensor with a row for each id; may be repeated. Default: well-known names."
