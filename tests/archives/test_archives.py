@@ -222,14 +222,20 @@ def test_pip_downloads_from_the_configured_index(
 def test_npm_packs_a_scoped_package(archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     client = tmp_path / "bin" / "npm"
-    client.write_text(f'#!/bin/sh\n[ "$6" = @scope/small@2.0.0 ] && cp {archives / PACKAGE} "$5"\n')
+    failure = json.dumps({"error": {"code": "ETARGET", "summary": "No matching version found."}})
+    copy = f'[ "$7" = @scope/small@2.0.0 ] && cp {archives / PACKAGE} "$6"'
+    client.write_text(f"#!/bin/sh\n{copy} || {{ echo '{failure}'; exit 1; }}\n")
     client.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     kept = tmp_path / "kept"
-    assert not made(archives, tmp_path / "made", {"vocab.txt": VOCABULARY}, kept=kept)
+    wanted = PublishedFiles.model_validate(listing(archives, {"vocab.txt": VOCABULARY}))
+    assert not make_files(wanted, tmp_path / "made", (), kept, print)
     assert names(kept) == [PACKAGE]
+    (archives / PACKAGE).rename(tmp_path / "gone")
+    [error] = (str(one) for one in make_files(wanted, tmp_path / "again", (), tmp_path / "none", print))
+    assert "@scope/small 2.0.0: cannot be downloaded (No matching version found.); " in error
     monkeypatch.setenv("PATH", str(tmp_path))
-    [error] = made(archives, tmp_path / "again", {"vocab.txt": VOCABULARY}, kept=tmp_path / "none")
+    [error] = (str(one) for one in make_files(wanted, tmp_path / "again", (), tmp_path / "none", print))
     assert error == "@scope/small 2.0.0: cannot be downloaded (npm is not installed); install it"
 
 

