@@ -115,7 +115,7 @@ def _records(part: Documents, path: Path) -> Iterator[bytes]:
             raise TokbenchError(f"{path}: no member matches {shortened(part.members)}; correct the list")
         found = _texts(names, members.read) if part.format == "texts" else _conversations(names, members.read)
         kept = [(title, text) for title, full in found if (text := _shortened(full, part)).strip()]
-    for title, text in _within(kept, part.max_bytes):
+    for title, text in _sample(kept, part.max_bytes):
         record = {"title": title, "language": part.language, "text": text}
         yield f"{json.dumps(record, ensure_ascii=False)}\n".encode()
 
@@ -147,7 +147,7 @@ def _conversations(names: Iterable[str], read: Read) -> Iterator[tuple[str, str]
             raise TokbenchError(f"{name}: not an object of conversations; correct the list of archives") from None
 
 
-def _within(documents: list[tuple[str, str]], max_bytes: int | None) -> list[tuple[str, str]]:
+def _sample(documents: list[tuple[str, str]], max_bytes: int | None) -> list[tuple[str, str]]:
     """Return documents within a total of bytes: a sample by the checksum of their names, in given order."""
     if max_bytes is None:
         return documents
