@@ -10,8 +10,9 @@ from safetensors.numpy import load_file, save_file
 
 import tokbench
 from tests.conftest import Tokbench
+from tests.support import library_tokenizers as made
 from tests.support.every_form import COUNTS, FORMS
-from tests.support.external_tokenizers import few  # noqa: F401
+from tests.support.external_tokenizers import few, read  # noqa: F401
 from tests.support.pipeline import done
 from tokbench.errors import TokbenchError
 from tokbench.models import carried_embeddings
@@ -133,6 +134,12 @@ def test_special_ids_have_the_rows_of_their_names() -> None:
     sources = map_ids(old, new)
     assert sources[:3] == [IdSource("same", (257,)), IdSource("none", ()), IdSource("none", ())]
     assert sources[9] == IdSource("same", (0,))
+
+
+def test_a_library_s_tokenizer_may_have_no_special_ids(tmp_path: Path) -> None:
+    values = made.byte_level() | {"normalizer": {"type": "Lowercase"}}
+    lower = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert {source.kind for source in map_ids(lower, lower)} == {"same"}
 
 
 def test_command_prints_the_numbers_of_rows_and_writes_the_map(

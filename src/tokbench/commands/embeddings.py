@@ -48,7 +48,7 @@ def carry_embeddings_command(
         with atomic_file(map) as partial:
             partial.write_text(write_map(sources, carried.old_rows), encoding="utf-8")
     click.echo(f"{', '.join(carried.names)}: {summary(carried, unused_ids(carried.sources, before))}")
-    for name in carried.others:
+    for name in carried.copied_names:
         click.echo(
             f"{weights}: '{name}' has a side of {carried.old_rows:,}, too, and is copied; if it has a row for each id, "
             "name it with --key, together with the others",

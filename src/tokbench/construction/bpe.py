@@ -8,7 +8,8 @@ follow in order of creation.
 Reference: :mod:`tokbench.reference.bpe`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -21,9 +22,7 @@ from tokbench.candidates.reserved import ReservedOptions, String, require_pretok
 from tokbench.construction import construction
 from tokbench.errors import TokbenchError
 from tokbench.kernels.bpe import train
-from tokbench.kernels.merge import MergeSegmenter
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation.merge import replay_merges
 from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -142,20 +141,29 @@ def with_seeds(vocabulary: Vocabulary, seeds: Sequence[bytes]) -> Vocabulary:
     assert vocabulary.merges is not None
     tokens, rows = list(vocabulary.tokens), vocabulary.merges.tolist()
     ids = {token: index for index, token in enumerate(tokens)}
+    ranks = {(left, right): (rank, result) for rank, (left, right, result) in enumerate(rows)}
     for seed in seeds:
-        while len(parts := _split(seed, tokens, rows)) > 1:
+        while len(parts := _split(seed, ranks)) > 1:
             token = tokens[parts[0]] + tokens[parts[1]]
             if token not in ids:
                 ids[token] = len(tokens)
                 tokens.append(token)
+            ranks[parts[0], parts[1]] = len(rows), ids[token]
             rows.append([parts[0], parts[1], ids[token]])
     return Vocabulary(tuple(tokens), merges=np.array(rows, np.int32).reshape(-1, 3))
 
 
-def _split(seed: bytes, tokens: Sequence[bytes], rows: Sequence[Sequence[int]]) -> list[int]:
-    """Return the ids of a seed after all merges, by the kernel that encodes texts."""
-    vocabulary = Vocabulary(tuple(tokens), merges=np.array(rows, np.int32).reshape(-1, 3))
-    segmenter = MergeSegmenter(*replay_merges(vocabulary, "merge"))
-    ids, _ = segmenter.segment(np.frombuffer(seed, np.uint8), np.array([0, len(seed)]))
-    found: list[int] = ids.tolist()
-    return found
+def _split(seed: bytes, ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
+    """Return the ids of a seed after all merges: of adjacent pairs the one with the lowest rank, from the left.
+
+    Args:
+        seed: the seed. The ids of its bytes are their values.
+        ranks: rank and resulting id of each merge.
+    """
+    parts = list(seed)
+    while merges := [
+        (ranks[pair][0], place, ranks[pair][1]) for place, pair in enumerate(pairwise(parts)) if pair in ranks
+    ]:
+        _, place, result = min(merges)
+        parts[place : place + 2] = [result]
+    return parts

@@ -63,13 +63,13 @@ class Carried(NamedTuple):
         names: names of the tensors that were made again.
         old_rows: their rows before.
         sources: old ids of each new row.
-        others: names of copied tensors that have the same number of rows.
+        copied_names: names of copied tensors that have the same number of rows.
     """
 
     names: list[str]
     old_rows: int
     sources: list[IdSource]
-    others: list[str]
+    copied_names: list[str]
 
 
 def carry_embeddings(
@@ -115,8 +115,8 @@ def carry_embeddings(
                 new.writelines(_rows_for(weights, start, tensor, kept))
             else:
                 _copy(old, new, start + tensor.begin, tensor.end - tensor.begin)
-    others = [tensor.name for tensor in tensors if tensor.name not in names and rows in tensor.shape[:2]]
-    return Carried(sorted(names), rows, kept, others)
+    copied_names = [tensor.name for tensor in tensors if tensor.name not in names and rows in tensor.shape[:2]]
+    return Carried(sorted(names), rows, kept, copied_names)
 
 
 def _read_header(weights: Path) -> tuple[list[Tensor], dict[str, str], int]:
@@ -136,7 +136,9 @@ def _read_header(weights: Path) -> tuple[list[Tensor], dict[str, str], int]:
     except (OSError, ValueError, SafetensorError) as error:
         raise TokbenchError(f"{weights}: not a readable safetensors file ({error}); name another") from None
     metadata = values.pop(METADATA, {})
-    tensors = [Tensor(name, one["dtype"], tuple(one["shape"]), *one["data_offsets"]) for name, one in values.items()]
+    tensors = [
+        Tensor(name, entry["dtype"], tuple(entry["shape"]), *entry["data_offsets"]) for name, entry in values.items()
+    ]
     return sorted(tensors, key=lambda tensor: (tensor.begin, tensor.end)), metadata, 8 + size
 
 
@@ -178,11 +180,13 @@ def _found(tensors: Sequence[Tensor], least: int) -> list[Tensor]:
     def ends(tensor: Tensor, names: Sequence[str]) -> bool:
         return any(tensor.name == name or tensor.name.endswith("." + name) for name in names)
 
-    inputs = [one for one in tensors if ends(one, EMBEDDINGS) and len(one.shape) == 2 and one.shape[0] >= least]
+    inputs = [
+        tensor for tensor in tensors if ends(tensor, EMBEDDINGS) and len(tensor.shape) == 2 and tensor.shape[0] >= least
+    ]
     if inputs:
-        outputs = [one for one in tensors if ends(one, OUTPUTS) and one.shape[:1] == inputs[0].shape[:1]]
+        outputs = [tensor for tensor in tensors if ends(tensor, OUTPUTS) and tensor.shape[:1] == inputs[0].shape[:1]]
         return inputs + outputs
-    return [one for one in tensors if len(one.shape) == 2 and least <= one.shape[0] < least + SPARE_ROWS]
+    return [tensor for tensor in tensors if len(tensor.shape) == 2 and least <= tensor.shape[0] < least + SPARE_ROWS]
 
 
 def _rows_for(weights: Path, start: int, tensor: Tensor, sources: Sequence[IdSource]) -> Iterator[bytes]:

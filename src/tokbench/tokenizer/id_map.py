@@ -5,10 +5,11 @@ segments its bytes. Special ids have the old id of the same name.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from tokbench.errors import TokbenchError
+from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.tokenizer import Tokenizer
 
 Form = tuple[bytes, bool]
@@ -43,23 +44,23 @@ def map_ids(old: Tokenizer, new: Tokenizer) -> list[IdSource]:
     """
     old_ids = defaultdict[Form, list[int]](list)
     old_forms = _forms_by_id(old)
-    for one, form in old_forms.items():
-        old_ids[form].append(one)
+    for number, form in old_forms.items():
+        old_ids[form].append(number)
     segments = _Segments(old, old_forms)
-    old_names = {name: one for one, name in _special_names(old).items()}
+    old_names = {name: number for number, name in _special_names(old).items()}
 
     special = _special_names(new)
     sources = [IdSource("none", ())] * (max([new.id_limit - 1, *special]) + 1)
-    for one, name in special.items():
+    for number, name in special.items():
         if name in old_names:
-            sources[one] = IdSource("same", (old_names[name],))
+            sources[number] = IdSource("same", (old_names[name],))
     used = defaultdict[Form, int](int)
-    for one, form in _forms_by_id(new).items():
+    for number, form in _forms_by_id(new).items():
         if same := old_ids.get(form):
-            sources[one] = IdSource("same", (same[min(used[form], len(same) - 1)],))
+            sources[number] = IdSource("same", (same[min(used[form], len(same) - 1)],))
             used[form] += 1
         elif parts := segments.of(form[0]):
-            sources[one] = IdSource("mean", parts)
+            sources[number] = IdSource("mean", parts)
     return sources
 
 
@@ -79,8 +80,8 @@ def _forms_by_id(tokenizer: Tokenizer) -> dict[int, Form]:
 
 def _special_names(tokenizer: Tokenizer) -> dict[int, bytes]:
     """Return the names of special ids, the end of text and the padding included."""
-    own: Mapping[int, bytes] = getattr(tokenizer, "special", None) or tokenizer.vocabulary.special
-    return {one: name.encode() for name, one in tokenizer.end_and_padding.items()} | dict(own)
+    own = tokenizer.special if isinstance(tokenizer, AdaptedTokenizer) else tokenizer.vocabulary.special
+    return {number: name.encode() for name, number in tokenizer.end_and_padding.items()} | dict(own)
 
 
 class _Segments:
@@ -97,8 +98,8 @@ class _Segments:
         if tokenizer.normalization:
             parts = tokenizer.vocabulary, tokenizer.scheme, tokenizer.segmentation, tokenizer.options
             self._tokenizer = Tokenizer(*parts)
-        self._bytes = {one: token for one, (token, _) in forms.items()}
-        self._ids = {token: one for one, (token, inside) in reversed(forms.items()) if not inside}
+        self._bytes = {number: token for number, (token, _) in forms.items()}
+        self._ids = {token: number for number, (token, inside) in reversed(forms.items()) if not inside}
         self._longest = max(map(len, self._ids), default=0)
 
     def of(self, token: bytes) -> tuple[int, ...]:
@@ -132,8 +133,8 @@ def write_map(sources: Sequence[IdSource], rows: int) -> str:
         rows: rows of the old embeddings; ids from there on have none.
     """
     lines = ["new_id\tkind\told_ids"]
-    for one, source in enumerate(with_rows(sources, rows)):
-        lines.append(f"{one}\t{source.kind}\t{' '.join(map(str, source.ids))}")
+    for number, source in enumerate(with_rows(sources, rows)):
+        lines.append(f"{number}\t{source.kind}\t{' '.join(map(str, source.ids))}")
     return "\n".join(lines) + "\n"
 
 

@@ -64,23 +64,23 @@ def _decoded_sizes(tokenizer: AdaptedTokenizer) -> list[int]:
     around: list[int] = tokenizer.encode("a").tolist()
     frame = len(tokenizer.decode([*around, *around]))
 
-    def size(one: int) -> int:
-        form = library.form(one)
-        if one in left_out or (form is not None and not form[0]):
+    def size(number: int) -> int:
+        form = library.form(number)
+        if number in left_out or (form is not None and not form[0]):
             return 0
         if form is not None and tokenizer.library_name == "tiktoken":
             return len(form[0])
-        decoded = tokenizer.decode([*around, one, *around])
+        decoded = tokenizer.decode([*around, number, *around])
         if REPLACEMENT not in decoded:
             return len(decoded) - frame
         if form is None:
             raise TokbenchError(
-                f"{tokenizer.name}: the bytes of id {one} are not known, as decode replaces them by U+FFFD; "
+                f"{tokenizer.name}: the bytes of id {number} are not known, as decode replaces them by U+FFFD; "
                 "return bytes from decode"
             )
         return len(form[0])
 
-    return [size(one) for one in range(tokenizer.ids)]
+    return [size(number) for number in range(tokenizer.ids)]
 
 
 def notes_on_bytes(tokenizer: Tokenizer, counts: NDArray[np.int32]) -> list[str]:
