@@ -16,6 +16,7 @@ from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
 from tokbench.statistics.accuracies.ranks import averages, averages_by_size
 from tokbench.statistics.accuracies.seeds import seed_variation
 from tokbench.statistics.cells import OUTCOME
+from tokbench.statistics.comparisons.existing import EXISTING_TOKENIZERS
 from tokbench.statistics.comparisons.families import ComparisonFamily
 from tokbench.statistics.comparisons.languages import models_over_languages, ngrams_over_languages
 from tokbench.statistics.comparisons.model_bits import compare_model_bits
@@ -383,6 +384,21 @@ def made() -> ReportContent:
             "published": pl.DataFrame([theirs | {"source": "Table 4"}], schema_overrides={"ours": pl.Float64}),
         },
     )
+
+
+def existing_tokenizers() -> pl.DataFrame:
+    """Return two existing tokenizers of different sizes on all documents, and on those of two languages."""
+    rows = []
+    for language, documents in ((None, 20), ("en", 10), ("ja", 10)):
+        for variant, size, tokens in (("gpt", 500, 6_000), ("llama", 900, 5_000)):
+            counts = {"documents": documents, "documents_changed": 0, "bytes": 1_000 * documents, "tokens": tokens}
+            counts |= {"characters": 900 * documents, "words": 200 * documents, "lines": documents, "ids": size + 1}
+            judged = {"best": "llama", "baseline": "gpt", "verdict": "best", "behind": 0.0, "difference": -1 / 6}
+            if variant == "gpt":
+                judged |= {"verdict": "worse", "behind": 0.2, "difference": None, "difference_verdict": "baseline"}
+            named = {"corpus": "books", "language": language, "variant": variant, "size": size}
+            rows.append({**named, **counts, **judged, "bytes_per_token": 1_000 * documents / tokens})
+    return EXISTING_TOKENIZERS.frame(rows)
 
 
 _KEPT = cache(made)

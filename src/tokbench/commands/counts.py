@@ -136,7 +136,8 @@ def count_tokens_command(
     """Count the tokens of each document in corpus shards with the tokenizer in FOLDER.
 
     More than 1,000 documents are counted in 1,000 groups of neighbours. --speed writes the median CPU time that new
-    copies of the tokenizer need to encode the first 2 MB. It differs between runs.
+    copies of the tokenizer need to encode the first 2 MB. It differs between runs. Tokens of an external tokenizer are
+    also counted by language.
     """
     from tokbench.intrinsic.document_tokens import write_document_tokens
 

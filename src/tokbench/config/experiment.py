@@ -162,10 +162,11 @@ class BaseExperiment(Options):
     def baselines(self) -> dict[str, str]:
         """Return the baseline variant of each corpus that variants are measured on.
 
-        Default: the first variant built from the corpus, or else the first that is measured on it.
+        Default: the first variant built from the corpus, or else the first external tokenizer of the corpus, or else
+        the first variant that is measured on it.
         """
         first: dict[str, str] = {}
-        for variant in self.variants:
+        for variant in (*self.built, *self.variants):
             first.setdefault(self.corpus_of(variant), variant)
         for variant in self.variants:
             for corpus in self.measured_on_of(variant):

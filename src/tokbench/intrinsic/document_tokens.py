@@ -15,6 +15,7 @@ from tokbench.corpus.documents import read_documents
 from tokbench.intrinsic.encoding_speed import TOO_SHORT, Sample, cold_speed
 from tokbench.io.identity import TextDigest, made_from
 from tokbench.io.json import write_result
+from tokbench.metric.language_tokens import BY_LANGUAGE, LanguageTokens, language_tokens
 from tokbench.metric.measurement import in_groups
 from tokbench.runtime.memory_limit import check_memory
 from tokbench.tokenizer import Tokenizer
@@ -30,9 +31,14 @@ class TokenCounter(Protocol):
 
 
 def tokens_by_document(
-    tokenizer: TokenCounter, documents: "Iterable[Document]"
+    tokenizer: TokenCounter, documents: "Iterable[Document]", languages: LanguageTokens | None = None
 ) -> tuple[dict[str, list[int]], list[bytes]]:
     """Count the tokens of each document, or of each group of neighbours.
+
+    Args:
+        tokenizer: the tokenizer.
+        documents: the documents.
+        languages: counter of the documents of each language, to which each document is added (default: None).
 
     Returns:
         Lists ``document`` (first of the group), ``documents``, ``bytes`` and ``tokens`` by group, and the texts for
@@ -41,7 +47,10 @@ def tokens_by_document(
     rows: list[tuple[int, int, int, int]] = []
     sample = Sample()
     for document in documents:
-        rows.append((document.document, 1, len(document.text), tokenizer.count(document.text)))
+        tokens = tokenizer.count(document.text)
+        rows.append((document.document, 1, len(document.text), tokens))
+        if languages is not None:
+            languages.add(document, tokens)
         sample.add(document.text)
     table = in_groups(np.array(rows, np.int64).reshape(-1, 4))
     names = ("document", "documents", "bytes", "tokens")
@@ -75,10 +84,11 @@ def write_document_tokens(
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
     text = TextDigest()
-    counts, texts = tokens_by_document(tokenizer, text.watched(read_documents(shards), attrgetter("text")))
+    languages = language_tokens(tokenizer)
+    counts, texts = tokens_by_document(tokenizer, text.watched(read_documents(shards), attrgetter("text")), languages)
     head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
     head |= made_from(tokenizer=tokenizer.digest, text=text.hexdigest())
     if speed is not None:
         cold = cold_speed(tokenizer, texts)
         write_result(speed, head | ({"reason": TOO_SHORT} if cold is None else asdict(cold)))
-    write_result(output, head | counts)
+    write_result(output, head | counts | ({} if languages is None else {BY_LANGUAGE: languages.lists()}))

@@ -4,13 +4,14 @@ Tokenizers are compared at one size, after correction for all pairs of that size
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from tokbench.report.caveats import detectable_text
 from tokbench.report.claims import Claim, best_claims, claims, claims_across, contents_by_corpus, unranked_claims
 from tokbench.report.content import ReportContent
+from tokbench.report.existing_answer import existing_answers
 from tokbench.report.measure_words import CLAIMED
 from tokbench.report.sentences import (
     ANOTHER_SEED,
@@ -24,7 +25,6 @@ from tokbench.report.sentences import (
 )
 from tokbench.report.wording import format_value, join_all, join_some
 from tokbench.statistics.comparisons.families import ACCURACY, BITS, NGRAM
-from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.statistics.comparisons.scoreboard_rows import ALL_RESOURCES
 from tokbench.statistics.significance.eligibility import LOSSY
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -32,31 +32,38 @@ from tokbench.tabulation.intrinsic import INTRINSIC
 
 @dataclass(frozen=True)
 class SizedAnswer:
-    """The answer at one vocabulary size on one corpus.
+    """The answer at one vocabulary size on one corpus, or on existing tokenizers at their own sizes.
 
     Attributes:
-        size: vocabulary size.
+        size: vocabulary size; None for existing tokenizers.
         corpus: the corpus, if the scoreboard has several; empty otherwise.
         introduction: size, baseline and text of the comparison.
         statements: one for each measure.
+        hidden: True if the page shows it only when its size or corpus is chosen (default: False).
     """
 
-    size: int
+    size: int | None
     corpus: str
     introduction: str
     statements: Sequence[Statement]
+    hidden: bool = False
 
 
 def answers(content: ReportContent) -> list[SizedAnswer]:
-    """Return the answer on every corpus at every size at which tokenizers are compared, the largest size first."""
-    frame = content.frames.get(SCOREBOARD.name)
+    """Return the answers on existing tokenizers, then those at every size with tokenizers to compare.
+
+    There is one for every corpus; the largest size comes first.
+    """
+    frame = content.scoreboard
     sizes = [] if frame is None else sorted(frame["size"].unique().drop_nulls(), reverse=True)
-    return [
+    of_existing = [SizedAnswer(None, *answer) for answer in existing_answers(content)]
+    by_size = [
         SizedAnswer(size, corpus, _introduction(part, size), statements)
         for corpus, part in contents_by_corpus(content)
         for size in sizes
         if (statements := _statements(part, size))
     ]
+    return [replace(answer, hidden=place > 0) for group in (of_existing, by_size) for place, answer in enumerate(group)]
 
 
 def _statements(content: ReportContent, size: int) -> list[Statement]:
@@ -103,7 +110,7 @@ def summary(content: ReportContent) -> list[str]:
     sentences += [claim_text(claim) for claim in claims_across(content)]
     sentences += [f"{claim_text(claim)} {ANOTHER_SEED}" for claim in unranked_claims(content)]
     sentences += _corpus_of_claims(content, best)
-    frame = content.frames.get(SCOREBOARD.name)
+    frame = content.scoreboard
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
         sentences.append(sentence("lossy", names=join_some(lossy, MAX_NAMED)))
     return sentences + _undersized(content)

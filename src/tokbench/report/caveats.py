@@ -13,7 +13,6 @@ from tokbench.report.measure_words import MEASURES
 from tokbench.report.sentences import Statement, statement
 from tokbench.report.wording import format_value, in_bytes, join_all, join_some, pluralise
 from tokbench.statistics.comparisons.families import ACCURACY, BITS, NGRAM
-from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.statistics.significance.eligibility import ONE_TRAINING, TWO_TRAININGS
 from tokbench.statistics.significance.student import detectable, quantile
 from tokbench.statistics.significance.verdicts import ALPHA
@@ -24,18 +23,35 @@ MIN_SHARED = 0.01
 
 def caveats(content: ReportContent) -> list[Statement]:
     """Return the limits of the answer: other texts, other models, small differences."""
-    frame = content.frames.get(SCOREBOARD.name)
+    frame, of_existing = content.scoreboard, list(_existing(content))
     if frame is None or frame.is_empty():
-        return []
+        return of_existing
     of_text = [
         replace(limit, corpus=corpus)
         for corpus, part in contents_by_corpus(content)
         for limit in (*_texts(part), *_shared_text(part))
     ]
     return [
-        *of_text, *_models(content), *_trainings(frame), *_pretokenizers(content), *_missed(content),
-        *[statement("demonstration")] * content.demonstration,
+        *of_text, *_own_sizes(content), *_models(content), *_trainings(frame), *_pretokenizers(content),
+        *_missed(content), *[statement("demonstration")] * content.demonstration,
     ]  # fmt: skip
+
+
+def _existing(content: ReportContent) -> Iterator[Statement]:
+    """Yield the limits of an answer on existing tokenizers only."""
+    if content.existing is None:
+        return
+    corpora = content.corpora_of(content.existing)
+    for corpus in corpora:
+        yield replace(_text(content, corpus), corpus=corpus if len(corpora) > 1 else "")
+    yield from _own_sizes(content)
+
+
+def _own_sizes(content: ReportContent) -> Iterator[Statement]:
+    """Yield a statement on the sizes of existing tokenizers."""
+    sizes = [] if content.existing is None else sorted(content.existing["size"].unique().to_list())
+    if len(sizes) > 1:
+        yield statement("own sizes", low=f"{sizes[0]:,}", high=f"{sizes[-1]:,}")
 
 
 def _corpus(content: ReportContent) -> str | None:
@@ -53,13 +69,17 @@ def _extent(content: ReportContent, corpus: str, split: str) -> str:
 
 def _texts(content: ReportContent) -> Iterator[Statement]:
     """Yield a statement on the text of the answer and the texts of the vocabularies."""
-    if (corpus := _corpus(content)) is None:
-        return
+    if (corpus := _corpus(content)) is not None:
+        yield _text(content, corpus)
+
+
+def _text(content: ReportContent, corpus: str) -> Statement:
+    """Return the statement on the text of one corpus."""
     extent = _extent(content, corpus, "evaluation")
     extents = [(name, _extent(content, name, "tokenizer")) for name in content.built_from]
     known = [f"{name} ({size})" if name != corpus or len(extents) > 1 else size for name, size in extents if size]
     built = f"Vocabularies were built from {join_all(known)}." if 0 < len(known) < 4 else ""
-    yield statement("text", corpus=corpus, extent=f": {extent}" * bool(extent), built=built)
+    return statement("text", corpus=corpus, extent=f": {extent}" * bool(extent), built=built)
 
 
 def _shared_text(content: ReportContent) -> Iterator[Statement]:
@@ -130,7 +150,10 @@ def detectable_text(content: ReportContent, claim: Claim) -> str | None:
     Returns:
         None if there is no interval.
     """
-    frame = content.frames[SCOREBOARD.name].filter(measure=claim.measure, size=claim.size)
+    frame = content.scoreboard
+    if frame is None:
+        return None
+    frame = frame.filter(measure=claim.measure, size=claim.size)
     for key in ("corpus", "model", "suite"):
         frame = frame.filter(pl.col(key).fill_null("") == getattr(claim, key))
     detected = _detectable(frame, "difference_low", "difference_high", "n")

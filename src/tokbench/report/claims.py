@@ -178,7 +178,7 @@ def contents_by_corpus(content: ReportContent) -> list[tuple[str, ReportContent]
 
     With a single corpus or none, it is the content as it is, with an empty name.
     """
-    frame = content.frames.get(SCOREBOARD.name)
+    frame = content.scoreboard
     if frame is None:
         return [("", content)]
     without_corpus = pl.col("measure").is_in(WITHOUT_CORPUS)
@@ -202,7 +202,7 @@ def _by_value(measure: str) -> Callable[[Row], tuple[float, str]]:
 def _groups(content: ReportContent, size: int | None) -> tuple[dict[Group, list[Row]], dict[Group, list[Row]]]:
     """Return rows of the scoreboard by group in the order of reading: first ranked rows and those of one training,
     then rows that are not ranked."""
-    frame = content.frames.get(SCOREBOARD.name)
+    frame = content.scoreboard
     if frame is None:
         return {}, {}
     frame = frame if size is None else frame.filter(size=size)

@@ -10,6 +10,8 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.encoding_speed import ColdSpeed
 from tokbench.report.wording import UNKNOWN_PRETOKENIZER, join_some
+from tokbench.statistics.comparisons.existing import EXISTING_TOKENIZERS
+from tokbench.statistics.comparisons.scoreboard import SCOREBOARD, different_size_tokenizers
 from tokbench.statistics.undersized import below_nominal, undersized_vocabularies
 from tokbench.tabulation import limits
 from tokbench.tabulation.table import SHARE, TidyTable
@@ -85,6 +87,32 @@ class ReportContent:
         for table in self.declared:
             if table.name in self.frames:
                 _check(table, self.frames[table.name])
+
+    @cached_property
+    def existing(self) -> pl.DataFrame | None:
+        """Comparisons of external tokenizers at their own sizes, on all documents and by language.
+
+        None without external tokenizers, or with a single one that is compared with built tokenizers of its size.
+        """
+        frame = self.frames.get(EXISTING_TOKENIZERS.name)
+        if frame is None or (frame["variant"].n_unique() < 2 and not self.at_own_size):
+            return None
+        return frame
+
+    @cached_property
+    def at_own_size(self) -> Set[str]:
+        """External tokenizers that are compared with other external tokenizers only, because no built tokenizer has
+        their size."""
+        frame, scores = self.frames.get(EXISTING_TOKENIZERS.name), self.frames.get(SCOREBOARD.name)
+        if frame is None or scores is None:
+            return set()
+        return set(different_size_tokenizers(dict(frame.select("variant", "size").iter_rows()), scores))
+
+    @cached_property
+    def scoreboard(self) -> pl.DataFrame | None:
+        """Scoreboard of tokenizers that are compared at one size; None if there is no table."""
+        frame = self.frames.get(SCOREBOARD.name)
+        return frame.filter(~pl.col("variant").is_in(list(self.at_own_size))) if frame is not None else None
 
     @property
     def variants(self) -> list[str]:

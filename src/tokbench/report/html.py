@@ -22,6 +22,7 @@ from tokbench.report.figures.svg import share_letters
 from tokbench.report.layout import PrintedTable, layout, main_finding
 from tokbench.report.sections.downstream import downstream
 from tokbench.report.sections.evidence import evidence, ranking
+from tokbench.report.sections.existing import existing
 from tokbench.report.sections.experiment import configuration, examples, experiment, provenance, published, tokenizers
 from tokbench.report.sections.intrinsic import intrinsic
 from tokbench.report.sections.models import models
@@ -35,6 +36,7 @@ from tokbench.tabulation import limits
 _ORDER = (
     ranking,
     evidence,
+    existing,
     examples,
     tokenizers,
     models,
@@ -179,6 +181,7 @@ def render(content: ReportContent, path: Path | str) -> None:
     """
     made = _with_missing_parts_once(sections(content))
     drawn = [exhibit for section in made for exhibit in section.exhibits if isinstance(exhibit, Drawing)]
+    shown_tables = [exhibit for section in made for exhibit in section.exhibits if isinstance(exhibit, Table)]
     letters, svgs = share_letters(
         [
             inline(drawing.draw(width=SCREEN), f"f{index}", drawing.says or drawing.caption)
@@ -214,6 +217,7 @@ def render(content: ReportContent, path: Path | str) -> None:
         sections=shown,
         answers=answers(content),
         caveats=caveats(content),
+        help_of="scoreboard" if any(table.name == "scoreboard" for table in shown_tables) else "existing",
         made=provenance_line(content),
         letters=Markup(letters),
         style=Markup(part("report.css")[0]),

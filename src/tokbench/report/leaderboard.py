@@ -78,7 +78,8 @@ def read_splits(path: Path | str) -> dict[tuple[str, str], tuple[int | None, int
 def answer(folder: Path | str) -> str:
     """Return one sentence on an experiment: the fewest tokens against the baseline, at the largest size.
 
-    Only tokenizers with the pre-tokenizer of the baseline are compared, and only significant differences count.
+    Only tokenizers with the pre-tokenizer of the baseline are compared, and only significant differences count. If no
+    size has a baseline, the sentence is on existing tokenizers at their own sizes.
 
     Args:
         folder: folder of the experiment.
@@ -87,11 +88,15 @@ def answer(folder: Path | str) -> str:
         TokbenchError: the folder has no leaderboard.
     """
     scores = read_json(Path(folder) / NAME, remedy="run the experiment")["scores"]
+    counted = [row for row in scores if row["measure"] == TOKENS and isinstance(row["size"], int)]
+    sizes = {(row["corpus"], row["variant"], row["size"]) for row in counted}
+    of_size = [row for row in counted if (row["corpus"], row["baseline"], row["size"]) in sizes]
     rows = [
-        row for row in scores
-        if row["measure"] == TOKENS and isinstance(row["size"], int) and row["pretokenization"] is not None
-        and row["pretokenization"] == row["baseline_pretokenization"]
+        row for row in of_size
+        if row["pretokenization"] is not None and row["pretokenization"] == row["baseline_pretokenization"]
     ]  # fmt: skip
+    if len({row["variant"] for row in rows}) < 2 and (existing := [row for row in counted if row not in of_size]):
+        return _answer_of_existing(existing, {(row["corpus"], row["variant"]): row["size"] for row in counted})
     if not rows:
         return sentence("no baseline")
     size = max(row["size"] for row in rows)
@@ -103,6 +108,23 @@ def answer(folder: Path | str) -> str:
         return sentence("none better", at=at, baseline=rows[0]["baseline"])
     best = min(better, key=lambda row: row["difference"])
     return sentence("fewest tokens", at=at, comparison=baseline_sentence(best))
+
+
+def _answer_of_existing(rows: list[dict[str, Any]], sizes: Mapping[tuple[str, str], int]) -> str:
+    """Return the sentence on the existing tokenizer with the fewest tokens of the first corpus, with sizes.
+
+    Args:
+        rows: scores of tokens of the tokenizers that are not the baseline.
+        sizes: size by corpus and variant.
+    """
+    corpus = rows[0]["corpus"]
+    better = [row for row in rows if row["corpus"] == corpus and row["difference_verdict"] == "better"]
+    at = f"On {corpus}:"
+    if not better:
+        return sentence("none better", at=at, baseline=rows[0]["baseline"])
+    best = min(better, key=lambda row: row["difference"])
+    of_sizes = {"size_a": best["size"], "size_b": sizes.get((corpus, best["baseline"]))}
+    return sentence("fewest tokens", at=at, comparison=baseline_sentence(best, of_sizes))
 
 
 def leaderboard_of(

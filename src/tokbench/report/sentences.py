@@ -65,7 +65,14 @@ SENTENCES: Mapping[str, Template] = {
         "{words.name}: no ranking, one training of each.",
         f"At a vocabulary of {{size:,}}, {{values}}: {{named_span}}; {ONE_TRAINING}.",
     ),
+    "existing": Template(
+        "{comparison} {value} {others} {languages} {lossy}", "Most bytes per token: {variant} ({size}){baseline}."
+    ),
     # Limits of the answer.
+    "own sizes": Template(
+        "{low} to {high} tokens. A larger vocabulary alone needs fewer tokens, and more rows of embeddings.",
+        "Vocabulary sizes of existing tokenizers differ:",
+    ),
     "text": Template("The text is {corpus}{extent}. {built}", "Another text can change the order."),
     "shared text": Template("Of its bytes, {shares}.", "Part of the text also occurs in training text."),
     "models": Template("Tokens read in training: {tokens}.", "Larger language models can differ."),
@@ -158,10 +165,11 @@ def _name_with_differences(row: Mapping[str, Any], side: str) -> str:
     return f"{row[side]} ({', '.join(parts)})" if parts else str(row[side])
 
 
-def baseline_sentence(row: Mapping[str, Any]) -> str:
+def baseline_sentence(row: Mapping[str, Any], sizes: Mapping[str, int | None] | None = None) -> str:
     """Return the sentence on a tokenizer against the baseline; empty for the baseline itself.
 
     Args:
+        sizes: ``size_a`` and ``size_b`` of the two, if they can differ (default: none).
         row: row of the scoreboard, see :data:`tokbench.statistics.comparisons.scoreboard.SCOREBOARD`.
     """
     if row["difference_verdict"] == BASELINE:
@@ -172,7 +180,7 @@ def baseline_sentence(row: Mapping[str, Any]) -> str:
     sides = {"pretokenization_a": row["pretokenization"], "pretokenization_b": row["baseline_pretokenization"]}
     columns = ("difference", "low", "high", "verdict", "reason", "n", "unit")
     numbers = {name: row[name if name == "difference" else f"difference_{name}"] for name in columns}
-    return comparison_sentence({**pair, **sides, **numbers, "seeds": row["seeds"]})
+    return comparison_sentence({**pair, **sides, **numbers, **(sizes or {}), "seeds": row["seeds"]})
 
 
 def difference_texts(measure: str, row: Mapping[str, Any], column: Sequence[Mapping[str, Any]]) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from tokbench.statistics.undersized import lossless_documents, undersized_vocabu
 from tokbench.tabulation.columns import (
     BOUNDARIES,
     CONVERGENCE_COLUMNS,
+    EXTERNAL_TOKENS_COLUMNS,
     PERTURBED,
     PERTURBED_ANSWERS,
     QUESTION_MEASURES,
@@ -216,6 +217,12 @@ class StatisticsInputs:
         """Tokens of every document; empty if the tables are of an older version."""
         tokens = self._read_newer("tokens_by_document", schema(TOKENS))
         return sum_by_unit(tokens, ("documents", "bytes", "tokens"), self.units)
+
+    @cached_property
+    def external_tokens(self) -> pl.DataFrame:
+        """Tokens of documents by language under external tokenizers; empty if the tables are of an older version."""
+        counts = self._read_newer("external_tokens", schema(EXTERNAL_TOKENS_COLUMNS))
+        return sum_by_unit(counts, (*(column.name for column in EXTERNAL_TOKENS_COLUMNS[5:]),), self.units)
 
     @cached_property
     def alignment_by_word(self) -> pl.DataFrame:

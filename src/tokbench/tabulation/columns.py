@@ -129,6 +129,19 @@ TOKENS = (
     Column("bytes", pl.Int64, "bytes of their text", "bytes"),
     Column("tokens", pl.Int64, "tokens of their text, without ends", "tokens"),
 )
+EXTERNAL_TOKENS_COLUMNS = (
+    VARIANT,
+    SIZE,
+    CORPUS,
+    Column("language", pl.String, "language of the document; empty if no document of the corpus has one"),
+    *TOKENS[3:6],
+    Column("characters", pl.Int64, "Unicode characters of their text", "characters"),
+    Column("words", pl.Int64, "words of their text: runs of characters other than white space", "words"),
+    Column("lines", pl.Int64, "lines of their text that are not blank", "lines"),
+    TOKENS[6],
+    Column("documents_changed", pl.Int64, "documents that decoding does not return byte for byte", "documents"),
+)
+"""Columns of token counts of external tokenizers by language."""
 BOUNDARIES = (
     VARIANT,
     SIZE,

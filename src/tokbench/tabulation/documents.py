@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.metric.language_tokens import BY_LANGUAGE
 from tokbench.tabulation.answers import MEASURED
-from tokbench.tabulation.columns import BOUNDARIES, CORPUS, LANGUAGE, REASON, TOKENS
+from tokbench.tabulation.columns import BOUNDARIES, CORPUS, EXTERNAL_TOKENS_COLUMNS, LANGUAGE, REASON, TOKENS
 from tokbench.tabulation.ngram_bits import LOST
 from tokbench.tabulation.reading import Row, rows_of_lists, table_of_results
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
@@ -81,6 +82,38 @@ TOKENS_BY_DOCUMENT = TidyTable(
     maker=tokens_by_document_table,
     takes=("files.tokens",),
     keys=("variant", "size", "corpus", "document"),
+    command="tabulate",
+)
+
+
+def external_tokens_table(token_files: Iterable[Path | str]) -> pl.DataFrame:
+    """Return token counts of external tokenizers on the documents of each language.
+
+    Args:
+        token_files: results of ``tokbench count_tokens``, in any order. Results of other tokenizers have no row.
+
+    Returns:
+        The columns of :data:`EXTERNAL_TOKENS`, ordered by corpus, size, variant, language and document.
+
+    Raises:
+        TokbenchError: see :func:`tokbench.tabulation.reading.frame_of_result`.
+    """
+    names = list(EXTERNAL_TOKENS.schema)[3:]
+
+    def rows(result: Any) -> Iterable[Row]:
+        return rows_of_lists(result[BY_LANGUAGE], names) if BY_LANGUAGE in result else ()
+
+    return table_of_results(token_files, EXTERNAL_TOKENS, rows, "corpus", "size", "variant", "language", "document")
+
+
+EXTERNAL_TOKENS = TidyTable(
+    "external_tokens",
+    "a document of the evaluation split under an external tokenizer; a group of documents of a language if it has more "
+    "than 1,000",
+    EXTERNAL_TOKENS_COLUMNS,
+    maker=external_tokens_table,
+    takes=("files.tokens",),
+    keys=("variant", "size", "corpus", "language", "document"),
     command="tabulate",
 )
 

@@ -38,7 +38,7 @@ def evidence(content: ReportContent) -> Section:
     Args:
         content: content of the report.
     """
-    frame = content.frames.get(SCOREBOARD.name)
+    frame = content.scoreboard
     if frame is None or frame.is_empty():
         return Section("evidence", "The evidence in figures")
     claimed = best_claims(content)
@@ -279,7 +279,7 @@ def ranking(content: ReportContent) -> Section:
         content: content of the report.
     """
     board, sentences = scoreboard(content), summary(content)
-    lacking = [] if board else [f"The scoreboard: {content.why_missing('scoreboard')}"]
+    lacking = [] if board or content.existing is not None else [f"The scoreboard: {content.why_missing('scoreboard')}"]
     return Section(
         "summary", "The scoreboard", exhibits=[board] if board else [], missing=lacking,
         folded=(BEHIND, sentences) if sentences else None,

@@ -127,9 +127,22 @@ def scoreboard(content: ReportContent) -> Table | None:
     Args:
         content: content of the report.
     """
-    frame = content.frames.get(SCOREBOARD.name)
+    frame = content.scoreboard
     if frame is None or frame.is_empty():
         return None
+    keys, cells = cells_by_tokenizer(content, frame)
+    return _table(content, keys, cells)
+
+
+def cells_by_tokenizer(
+    content: ReportContent, frame: pl.DataFrame
+) -> tuple[list["Key"], dict[tuple[str, int, str, "Key"], Cell]]:
+    """Return the columns of rows of the scoreboard, and cells by corpus, size, variant and column, with speeds.
+
+    Args:
+        content: content of the report.
+        frame: rows of the scoreboard.
+    """
     frame = frame.with_columns(pl.col("corpus", "model", "suite").fill_null(""))
     timed = {Key(SPEED, "", "")} if content.speeds else set()
     keys = sorted(
@@ -145,7 +158,7 @@ def scoreboard(content: ReportContent) -> Table | None:
         if at in known:
             measured = {"value": None, "reason": TOO_SHORT} if speed is None else {"value": speed.megabytes_per_second}
             cells[*at, Key(SPEED, "", "")] = _TIMED | measured | {"timed": speed}
-    return _table(content, keys, cells)
+    return keys, cells
 
 
 def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, str, Key], Cell]) -> Table:
@@ -176,9 +189,10 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
     ]
     known = [(place, key, cell) for place, key, cell in flat if cell is not None]
     by_key = {key: [cell for _, other, cell in known if other == key] for key in keys}
-    columns = [*heads, *(_column(key, keys, by_key[key], groups) for key in keys)]
+    columns = [*heads, *(column_of_key(key, keys, by_key[key], groups=groups) for key in keys)]
     first = _first(known, rows, of)
     valued = [(place, key, cell) for place, key, cell in known if cell["value"] is not None]
+    differences = {place: difference_in_print(key, cell, by_key[key]) for place, key, cell in valued}
     marks = {place: FIRST * (place in first) + SIGNS.get(cell["difference_verdict"], "") for place, _, cell in valued}
     return Table(
         "scoreboard",
@@ -188,7 +202,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         {place: (cell["reason"] or UNEXPLAINED) if cell else LACKING for place, _, cell in flat},
         best=first,
         marks={place: mark for place, mark in marks.items() if mark},
-        small_print={place: text for place, key, cell in valued if (text := _difference(key, cell, by_key[key]))},
+        small_print={place: text for place, text in differences.items() if text},
         remarks={**_pretokenizer_remarks(rows, values, of), **_reasons(valued, by_key)},
         definitions=definition_lines([(column.header, f"{column.about}.") for column in columns[len(heads) :]]),
         key=_key(corpora, groups),
@@ -214,7 +228,7 @@ def _first(
     return frozenset(place for place, _, cell in known if cell["verdict"] == BEST and ranked[groups[place]] > 1)
 
 
-def _difference(key: Key, cell: Cell, column: Sequence[Cell]) -> str:
+def difference_in_print(key: Key, cell: Cell, column: Sequence[Cell]) -> str:
     """Return the difference from the baseline with its interval; "baseline" for the baseline; empty for others."""
     if cell["difference_verdict"] == BASELINE:
         return BASELINE
@@ -274,7 +288,15 @@ def _level(cells: dict[tuple[str, int, str, Key], dict[str, Any]], keys: list[Ke
     return cell["value"] if cell and cell["value"] is not None else float("inf")
 
 
-def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]], groups: bool) -> PrintedColumn:
+def column_of_key(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]], *, groups: bool) -> PrintedColumn:
+    """Return the printed column of a measure, whose definition says what the intervals are over.
+
+    Args:
+        key: the column.
+        keys: all columns of the table.
+        cells: cells of the column.
+        groups: True if rows are grouped by pre-tokenizer.
+    """
     drawn = {(cell["n"], cell["over"]) for cell in cells if cell["difference_low"] is not None}
     about, of = ABOUT[key.measure], _differing_names(key, keys)
     if key.measure == ACCURACY and of in (key.model, key.suite):

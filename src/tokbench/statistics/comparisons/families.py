@@ -1,9 +1,10 @@
 """Families of comparisons: tokenizers of one size by one measure, their pairs, and their places.
 
-Tokenizers are ranked only among those of the same pre-tokenizer. The best is chosen by the numbers that it is tested
-on. All pairs of a family are therefore tested together and corrected by Holm's procedure. With very many variants only
-pairs with the best and the baseline are tested, and the report says so. A pair has one test: its interval and its
-verdict come from the same estimate, in the scoreboard, in the table of pairs, in ``tokbench compare`` and in Python.
+Tokenizers are ranked only among those of the same pre-tokenizer. Existing tokenizers cannot be trained again, so they
+are compared at their own sizes, with all pre-tokenizers. The best is chosen by the numbers that it is tested on. All
+pairs of a family are therefore tested together and corrected by Holm's procedure. With very many variants only pairs
+with the best and the baseline are tested, and the report says so. A pair has one test: its interval and its verdict
+come from the same estimate, in the scoreboard, in the table of pairs, in ``tokbench compare`` and in Python.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Set
@@ -80,6 +81,10 @@ class ComparisonFamily:
         relative: True if differences are shares of the second variant's value (default: False).
         same_pretokenizer: True if values of different pre-tokenizers are not comparable (default: False).
         trainings: number of trainings of each variant's model; empty if no model was trained (default).
+        own_sizes: size of each existing tokenizer, in the order of the configuration; empty if all variants have the
+            size of ``head`` (default).
+        other_sizes: size of each existing tokenizer that is not in the family, because it has another size (default:
+            none).
     """
 
     head: Row
@@ -91,6 +96,22 @@ class ComparisonFamily:
     relative: bool = False
     same_pretokenizer: bool = False
     trainings: Mapping[str, int] = field(default_factory=dict)
+    own_sizes: Mapping[str, int] = field(default_factory=dict)
+    other_sizes: Mapping[str, int] = field(default_factory=dict)
+
+    def baselines(self, of_experiment: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the baseline of each variant.
+
+        That of existing tokenizers is the first one, unless the baseline of the experiment is one of them.
+
+        Args:
+            of_experiment: baseline by variant.
+        """
+        first = next((name for name in self.own_sizes if name in self.values), None)
+        if first is None:
+            return of_experiment
+        chosen = {name: of_experiment.get(name, first) for name in self.values}
+        return {name: baseline if baseline in self.values else first for name, baseline in chosen.items()}
 
     def gap(self, variant: str, best: str) -> float | None:
         """Return the difference of two values, or None if one is missing or the divisor is zero."""
@@ -132,8 +153,8 @@ def bests_of(family: ComparisonFamily, pretokenizers: Pretokenizers) -> dict[str
     }
     first: dict[str | None, str] = {}
     for _, variant in sorted((sign * value, name) for name, value in ranked.items()):
-        first.setdefault(pretokenizers.get(variant), variant)
-    return {name: first[pretokenizers.get(name)] for name in ranked}
+        first.setdefault(None if family.own_sizes else pretokenizers.get(variant), variant)
+    return {name: first[None if family.own_sizes else pretokenizers.get(name)] for name in ranked}
 
 
 def judge_pairs(
@@ -149,7 +170,7 @@ def judge_pairs(
         baselines: baseline by variant, see :func:`tokbench.statistics.comparisons.pair_selection.select_pairs`.
         pretokenizers: pre-tokenizer by variant.
     """
-    bests = bests_of(family, pretokenizers)
+    bests, baselines = bests_of(family, pretokenizers), family.baselines(baselines)
     names = sorted(name for name, value in family.values.items() if value.value is not None)
     pairs = unordered_pairs(select_pairs(names, bests, baselines)) if len(names) > 1 else []
     if family.same_pretokenizer:
@@ -181,11 +202,12 @@ def ranking_rows(
         baselines: baseline by variant, see :func:`tokbench.statistics.comparisons.pair_selection.select_pairs`.
         pretokenizers: pre-tokenizer by variant.
     """
-    bests = bests_of(family, pretokenizers)
+    bests, baselines = bests_of(family, pretokenizers), family.baselines(baselines)
     judgements = judge_pairs(family, baselines, pretokenizers)
     for variant, value in sorted(family.values.items()):
         row: NamedRow = dict(zip(HEAD, family.head, strict=True))
         row |= {"variant": variant, "pretokenization": pretokenizers.get(variant)}
+        row |= {"size": family.own_sizes.get(variant, row["size"])}
         row |= {"value": value.value, "low": value.low, "high": value.high, "n": value.n, "over": family.over or None}
         row |= {"seeds": family.trainings.get(variant)} | _place(family, variant, bests.get(variant), judgements)
         yield row | _next_to_baseline(family, variant, baselines.get(variant), pretokenizers, judgements)
@@ -254,6 +276,8 @@ def _why_no_difference(
         return ONE_TRAINING
     if not family.comparable(baseline):
         why = family.values[baseline].reason if baseline in family.values else "it was not measured here"
+        if baseline in family.other_sizes:
+            why = f"it has another size, {family.other_sizes[baseline]:,} tokens"
         return f"nothing to compare with the baseline {baseline}: {why or 'it has no value'}"
     if family.same_pretokenizer and pretokenizers.get(baseline) != pretokenizers.get(variant):
         return OTHER_PRETOKENIZERS

@@ -1,11 +1,14 @@
-"""Scoreboard: the most important measures of every tokenizer, ranked within each pre-tokenizer.
+"""Scoreboard: the most important measures of every tokenizer, ranked within each pre-tokenizer and size.
+
+An external tokenizer whose size no tokenizer of the experiment was built with is ranked among all external tokenizers,
+each at its own size.
 
 Every number has a difference from the baseline, with the interval and the verdict of one test. Differences are paired
 over the documents, words, questions or seeds that were measured, see :mod:`tokbench.statistics.comparisons.families`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import polars as pl
@@ -42,6 +45,10 @@ from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 GROUPS = "groups of documents"
 OWN_BOUND = "the bound is of this very text, not of others like it"
+OWN_SIZES = 0
+"""Size in the tables from which families of existing tokenizers are made."""
+IDENTITY = ("corpus", "size", "measure", "model", "suite", "variant")
+"""Columns that identify a row of the scoreboard."""
 
 
 def scoreboard(
@@ -57,11 +64,42 @@ def scoreboard(
         pretokenizers_of_all: pre-tokenizer by variant; variants are ranked only within one.
 
     Returns:
-        The columns of :data:`SCOREBOARD`.
+        The columns of :data:`SCOREBOARD`. The row of a tokenizer in several families of a measure is that of the first.
     """
-    return SCOREBOARD.frame(
-        row for family in families for row in ranking_rows(family, baselines_of_all, pretokenizers_of_all)
-    )
+    rows: dict[tuple[object, ...], dict[str, object]] = {}
+    for family in families:
+        for row in ranking_rows(family, baselines_of_all, pretokenizers_of_all):
+            rows.setdefault(tuple(row[name] for name in IDENTITY), row)
+    return SCOREBOARD.frame(rows.values())
+
+
+@dataclass(frozen=True)
+class MeasuredTables:
+    """Tables of all measures of tokenizers, see :func:`scoreboard_families`."""
+
+    intrinsic: pl.DataFrame
+    tokens_by_document: pl.DataFrame
+    ngram_documents: pl.DataFrame
+    bits_by_seed: pl.DataFrame
+    ranks_by_size: pl.DataFrame
+    answers_by_seed: pl.DataFrame
+    alignment_by_word: pl.DataFrame
+    trainings: Trainings
+
+    def map(self, change: Callable[[pl.DataFrame], pl.DataFrame], trainings: Trainings) -> "MeasuredTables":
+        """Return the tables after a change of each."""
+        frames = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "trainings"}
+        return MeasuredTables(**{name: change(frame) for name, frame in frames.items()}, trainings=trainings)
+
+    def families(self, unit_names: Mapping[str, str]) -> list[ComparisonFamily]:
+        """Return the families of all measures by size."""
+        return [
+            *_tokens(self.intrinsic, self.tokens_by_document, unit_names),
+            *_ngram_bits(self.ngram_documents, unit_names),
+            *model_bits(BITS, self.bits_by_seed, unit_names),
+            *accuracies(ACCURACY, self.ranks_by_size, self.answers_by_seed, self.trainings),
+            *alignment(ALIGNMENT, _full_text_rows(self.intrinsic, METRIC), self.alignment_by_word),
+        ]
 
 
 def scoreboard_families(
@@ -89,17 +127,60 @@ def scoreboard_families(
         alignment_by_word: boundary counts of words of gold data.
         trainings: number of trainings of every model with accuracies.
         unit_names: name of the units by corpus; units of other corpora are documents.
+
+    Returns:
+        The families of each size, then those of external tokenizers at their own sizes.
     """
     lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
+    measured = MeasuredTables(
+        intrinsic, tokens_by_document, ngram_documents, bits_by_seed, ranks_by_size, answers_by_seed,
+        alignment_by_word, trainings,
+    )  # fmt: skip
+    own_sizes = dict(imported.select("variant", "size").drop_nulls().iter_rows())
+    apart = different_size_tokenizers(own_sizes, intrinsic)
+    by_size = measured.map(lambda frame: frame.filter(~_of_own_size(apart)), trainings)
     undersized = undersized_vocabularies(intrinsic)
     families = [
-        *_tokens(intrinsic, tokens_by_document, unit_names),
-        *_ngram_bits(ngram_documents, unit_names),
-        *model_bits(BITS, bits_by_seed, unit_names),
-        *accuracies(ACCURACY, ranks_by_size, answers_by_seed, trainings),
-        *alignment(ALIGNMENT, _full_text_rows(intrinsic, METRIC), alignment_by_word),
+        replace(_unrank_undersized(unrank_lossy(family, lossy), undersized), other_sizes=apart)
+        for family in by_size.families(unit_names)
     ]
-    return [_unrank_undersized(unrank_lossy(family, lossy), undersized) for family in families]
+    if own_sizes:
+        of_existing = _own_size_families(measured, own_sizes, unit_names)
+        families += [unrank_lossy(family, lossy) for family in of_existing]
+    return families
+
+
+def different_size_tokenizers(own_sizes: Mapping[str, int], intrinsic: pl.DataFrame) -> dict[str, int]:
+    """Return the external tokenizers whose size no built tokenizer has; they are not compared at one size.
+
+    Args:
+        own_sizes: size of each external tokenizer.
+        intrinsic: table of intrinsic metrics.
+    """
+    built = set(intrinsic.filter(~pl.col("variant").is_in(list(own_sizes)))["size"])
+    return {variant: size for variant, size in own_sizes.items() if size not in built}
+
+
+def _of_own_size(own_sizes: Mapping[str, int]) -> pl.Expr:
+    """Return True for rows of the given variants at their own sizes."""
+    own_size = pl.col("variant").replace_strict(own_sizes, default=None, return_dtype=pl.Int64)
+    return (pl.col("size") == own_size).fill_null(False)
+
+
+def _own_size_families(
+    measured: MeasuredTables, own_sizes: Mapping[str, int], unit_names: Mapping[str, str]
+) -> list[ComparisonFamily]:
+    """Return the families of external tokenizers at their own sizes."""
+    trainings: dict[tuple[str, str, int], int] = {}
+    for (model, suite, size), seeds in measured.trainings.items():
+        if size in own_sizes.values():
+            trainings[model, suite, OWN_SIZES] = min(seeds, trainings.get((model, suite, OWN_SIZES), seeds))
+
+    def at_own_size(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.filter(_of_own_size(own_sizes)).with_columns(size=pl.lit(OWN_SIZES, frame.schema["size"]))
+
+    families = measured.map(at_own_size, trainings).families(unit_names)
+    return [replace(family, head=(family.head[0], None, *family.head[2:]), own_sizes=own_sizes) for family in families]
 
 
 def _unrank_undersized(family: ComparisonFamily, undersized: Undersized) -> ComparisonFamily:
@@ -126,9 +207,9 @@ def _tokens(
     gaps = _full_text_rows(intrinsic, "gap")
     for (corpus, size), part in counted.group_by("corpus", "size", maintain_order=True):
         documents_of_text = documents.filter(corpus=corpus, size=size)
-        sizes, by_document = _by_document(documents_of_text)
+        sizes, by_document = tokens_of_documents(documents_of_text)
         totals = {row["variant"]: (row["value"], row["reason"]) for row in part.iter_rows(named=True)}
-        unit = unit_names.get(str(corpus), "documents" if documents_of_text["documents"].max() in (None, 1) else GROUPS)
+        unit = unit_names.get(str(corpus), unit_of_documents(documents_of_text))
         head = (corpus, size, TOKENS, None, None, part["definition"][0])
         yield token_counts(head, totals, by_document, sizes, unit)
         of_gap = gaps.filter(corpus=corpus, size=size)
@@ -138,7 +219,12 @@ def _tokens(
             yield ComparisonFamily(of, "", "lowest", bound, untested=OWN_BOUND, same_pretokenizer=True)
 
 
-def _by_document(documents: pl.DataFrame) -> tuple[NDArray[np.float64], Documents]:
+def unit_of_documents(documents: pl.DataFrame) -> str:
+    """Return the name of the units of token counts: documents, or groups of documents."""
+    return "documents" if documents["documents"].max() in (None, 1) else GROUPS
+
+
+def tokens_of_documents(documents: pl.DataFrame) -> tuple[NDArray[np.float64], Documents]:
     """Return bytes of the documents, and tokens of variants that have counts for every document."""
     filled = documents.filter(pl.col("bytes") > 0)
     if filled.is_empty():
