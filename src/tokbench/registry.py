@@ -28,7 +28,7 @@ RESERVED = ("method", "type", "kind")
 """Keys that name a method in configurations; options cannot have these names."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 """Pattern of names of methods, which are also configuration keys, path components and workflow wildcards."""
-TOGETHER = ("built_in", "well_known")
+SHARED_MODULES = ("built_in", "well_known")
 """Modules with several built-in methods."""
 PLACES: dict[str, tuple[str, ...]] = {
     "tabulate": ("tokbench.tabulation",),
@@ -234,7 +234,7 @@ class Registry(Generic[Kind]):
         """
         if not isinstance(name, str):
             return None
-        for module in (name, *TOGETHER):
+        for module in (name, *SHARED_MODULES):
             if name not in self._methods and module.isidentifier() and find_spec(f"{self.package}.{module}"):
                 importlib.import_module(f"{self.package}.{module}")
         if name not in self._methods:

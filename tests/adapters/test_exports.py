@@ -368,7 +368,7 @@ def test_check_compares_every_exported_file_with_the_tokenizer(monkeypatch: pyte
     """Those that the export writes, each by its library, and says which; a wrong pattern shows on texts alone."""
     for library in ("tiktoken", "sentencepiece"):
         pytest.importorskip(library)
-    monkeypatch.setattr("tokbench.inspection.checks.agreement.SOME", 400)
+    monkeypatch.setattr("tokbench.inspection.checks.agreement.SAMPLE_STEP", 400)
     monkeypatch.setattr("tokbench.adapters.exports.pretokens_to_compare", counts_of)
     subject = TokenizerUnderTest(merging(), documents=[text.encode() for text in TEXTS])
     found = exports(subject)

@@ -17,7 +17,7 @@ from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import DATA, TEXT, few, level, needs, ranks, read  # noqa: F401
 from tokbench.adapters.forms import encodings
-from tokbench.adapters.forms.encodings import OTHERS, Ranks, special_tokens_of
+from tokbench.adapters.forms.encodings import OTHER_RANKS, Ranks, special_tokens_of
 from tokbench.adapters.forms.folder_classes import class_key
 from tokbench.adapters.forms.transformers import detect_format, file_in
 from tokbench.adapters.probes import probes
@@ -250,7 +250,7 @@ def test_ids_of_a_vocabulary_next_to_two_models(model: bytes, tmp_path: Path) ->
 def known(ranks: dict[bytes, int], monkeypatch: pytest.MonkeyPatch) -> bytes:
     """Ranks that are known as those of Llama 3, with two special tokens."""
     content = made.tiktoken_file(ranks)
-    monkeypatch.setitem(OTHERS, "llama3", Ranks(420, hashlib.sha256(content).hexdigest()))
+    monkeypatch.setitem(OTHER_RANKS, "llama3", Ranks(420, hashlib.sha256(content).hexdigest()))
     monkeypatch.setattr(encodings, "_llama3", lambda: {420: "<|begin_of_text|>", 421: "<|end_of_text|>"})
     return content
 

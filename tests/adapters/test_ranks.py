@@ -26,7 +26,7 @@ from tests.conftest import ODD
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import DATA, STRINGS, TEXT, few, level, library_ids, needs, ranks, read, why  # noqa: F401
 from tokbench.adapters.forms import encodings
-from tokbench.adapters.forms.encodings import OTHERS, RANKS, Ranks, special_tokens_of
+from tokbench.adapters.forms.encodings import OTHER_RANKS, RANKS, Ranks, special_tokens_of
 from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.loss import loss_of
 from tokbench.adapters.probes import probes
@@ -163,7 +163,7 @@ def test_special_tokens_of_qwen() -> None:
     assert [special[f"<|{name}|>"] for name in ("vision_start", "vision_end", "image_pad", "video_pad")] == [
         *(248053, 248054, 248056, 248057)
     ]
-    assert sorted(special.values()) == [*range(OTHERS["qwen3_5"].size, 248077)]
+    assert sorted(special.values()) == [*range(OTHER_RANKS["qwen3_5"].size, 248077)]
 
 
 def test_text_that_the_pattern_does_not_match_is_lost_by_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:

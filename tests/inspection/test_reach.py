@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tokbench.inspection.checks import reach
-from tokbench.inspection.checks.contexts import BEFORE, PretokenAutomaton, contexts, heads_of, likeness, tails_of
+from tokbench.inspection.checks.contexts import LEFT_CONTEXTS, PretokenAutomaton, contexts, heads_of, likeness, tails_of
 from tokbench.inspection.checks.subject import TokenizerUnderTest
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization_of, schemes
@@ -151,7 +151,7 @@ def test_tried_contexts_represent_all_contexts(scheme: str, token: str, before: 
         assert any(kept(scheme, lead, token, rest) for lead, rest in tried)
         alike = likeness(token.encode()).decode()
         assert any(kept(scheme, lead, alike, rest) for lead, rest in tried)
-    assert BEFORE[0] == b""
+    assert LEFT_CONTEXTS[0] == b""
 
 
 def test_representative_of_a_token_keeps_letters_of_contractions() -> None:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 MOST = 20_000
 """Maximum number of pre-tokens that are concatenated to running text."""
-TOGETHER = 50
+PRETOKENS_PER_TEXT = 50
 """Number of pre-tokens in one text."""
 PROBES = (
     "I'LL pay 12345 now!!\n\n  ok",
@@ -124,7 +124,7 @@ def split_obstacle(scheme: Pretokenization, counts: PretokenCounts | None) -> st
 def _running_texts(counts: PretokenCounts | None) -> Iterator[str]:
     """Yield text made of frequent pre-tokens, without bytes that are not UTF-8."""
     pretokens = iter(()) if counts is None else (token for token, _ in islice(counts.items(), MOST))
-    while together := list(islice(pretokens, TOGETHER)):
+    while together := list(islice(pretokens, PRETOKENS_PER_TEXT)):
         yield b"".join(together).decode("utf-8", "ignore")
 
 

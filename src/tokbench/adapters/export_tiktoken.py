@@ -11,7 +11,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokbench.adapters.forms.patterns import WHOLE, pattern_of
+from tokbench.adapters.forms.patterns import WHOLE_TEXT, pattern_of
 from tokbench.adapters.forms.ranks import RANKS, SETTINGS
 from tokbench.adapters.names import ids_of, special_names
 from tokbench.adapters.same_ids import MOST_COMPARED, compare
@@ -44,7 +44,7 @@ def to_tiktoken(tokenizer: Tokenizer) -> "tiktoken.Encoding":
         )
     return tiktoken.Encoding(
         tokenizer.name or "tokbench",
-        pat_str=covering(pattern_of(tokenizer.scheme) or WHOLE),
+        pat_str=covering(pattern_of(tokenizer.scheme) or WHOLE_TEXT),
         mergeable_ranks=_ranks(tokenizer.vocabulary),
         special_tokens=_special(tokenizer),
     )

@@ -9,7 +9,7 @@ from tokbench.corpus.sources import CountsSource, FileSource, type_of
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import check_regular, has_ending
 from tokbench.io.contents import content_of
-from tokbench.io.encodings import BYTES, HOW
+from tokbench.io.encodings import BYTES, ENCODING_SYNTAX
 
 COUNTS_ENDINGS = (".parquet", ".tsv")
 """Endings of files of counts."""
@@ -109,7 +109,7 @@ def check_content(file: Path, source: FileSource) -> None:
         raise TokbenchError(f"{file}: {content.what}, and a text is read here; name a file or folder of text")
     if not _may_be_anything(source) or getattr(source, "encoding", None) == BYTES or file.is_dir():
         return
-    unchanged = f"read it as it is ({HOW.format(BYTES)})"
+    unchanged = f"read it as it is ({ENCODING_SYNTAX.format(BYTES)})"
     if content.kind == "marked_up":
         raise TokbenchError(
             f"{file}: {content.what}, whose marks would count as text; extract its text, or {unchanged}"

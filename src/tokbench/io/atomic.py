@@ -37,7 +37,7 @@ from tokbench.io.output_place import (
 )
 
 TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
-APART = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP)
+NO_SECOND_NAME = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP)
 """Errors of systems that do not support a second name of a file there."""
 
 
@@ -190,7 +190,7 @@ def link_or_copy(file: Path, path: Path) -> None:
     try:
         os.link(file, path)
     except OSError as error:
-        if error.errno not in APART:
+        if error.errno not in NO_SECOND_NAME:
             raise
         shutil.copyfile(file, path)
 

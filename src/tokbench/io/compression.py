@@ -34,7 +34,7 @@ MAGIC = {
     "xz": rb"\xfd7zXZ\x00",
 }
 """First bytes of each supported compression."""
-OTHERS = {
+OTHER_FORMATS = {
     "a zip archive": rb"PK(?:\x03\x04|\x05\x06|\x07\x08)",
     "a tar archive": rb"[^\x00].{256}ustar",
     "a 7z archive": rb"7z\xbc\xaf\x27\x1c",
@@ -44,7 +44,7 @@ OTHERS = {
 }
 """First bytes of files that are not a stream of text."""
 _read = {name: re.compile(magic, re.DOTALL) for name, magic in MAGIC.items()}
-_rejected = {name: re.compile(magic, re.DOTALL) for name, magic in OTHERS.items()}
+_rejected = {name: re.compile(magic, re.DOTALL) for name, magic in OTHER_FORMATS.items()}
 Decoder = bz2.BZ2Decompressor | lzma.LZMADecompressor
 COMPRESSIONS: dict[str, tuple[str, ...]] = {
     "gzip": (".gz", ".gzip"),

@@ -19,7 +19,7 @@ MARKS = {
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
 """Byte-order marks other than UTF-8's. UTF-32 is first: its mark begins with that of UTF-16."""
-HOW = "encoding: {0}, or --encoding {0}"
+ENCODING_SYNTAX = "encoding: {0}, or --encoding {0}"
 """Syntax of an encoding, in a configuration and on the command line."""
 REMEDY = "save it as UTF-8, name its encoding ({}), or read it as it is with 'bytes'"
 
@@ -106,7 +106,7 @@ def reject_mark(head: bytes, place: str) -> None:
     """
     for name, marks in MARKS.items():
         if head.startswith(marks):
-            remedy = f"give its encoding ({HOW.format(name)})"
+            remedy = f"give its encoding ({ENCODING_SYNTAX.format(name)})"
             raise TokbenchError(f"{place}: not UTF-8, but {name.upper()} by its byte-order mark; {remedy}")
 
 
@@ -200,11 +200,12 @@ class Utf8(io.RawIOBase):
         if len(head) >= LEAST_NULS and head.count(0) * 4 >= len(head):
             raise TokbenchError(
                 f"{self._place}: {head.count(0):,} of the first {len(head):,} bytes are 0, so it is UTF-16 without a "
-                f"byte-order mark, or not text; give its encoding ({HOW.format('utf-16-le')}), or read it with 'bytes'"
+                "byte-order mark, or not text; give its encoding "
+                f"({ENCODING_SYNTAX.format('utf-16-le')}), or read it with 'bytes'"
             )
 
     def _remedy(self) -> str:
-        return REMEDY.format(HOW.format("latin-1"))
+        return REMEDY.format(ENCODING_SYNTAX.format("latin-1"))
 
 
 def as_utf8(

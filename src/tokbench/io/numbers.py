@@ -29,7 +29,7 @@ LONGEST_SEQUENCE = 1 << 24
 MOST_THREADS = 1024
 """Maximum number of threads, more than current machines run in one process."""
 
-WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
+INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 REAL = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 DIGITS = 20
 """Digits of the largest 64-bit number. Longer ones are rejected before conversion, whose time is quadratic."""
@@ -41,7 +41,7 @@ def whole_number(text: str, least: int | None = None, most: int = LARGEST_COUNT)
     Raises:
         ValueError: the text is not an integer, or out of bounds; the message starts with the text and names the bounds.
     """
-    if not WHOLE.fullmatch(text):
+    if not INTEGER.fullmatch(text):
         raise ValueError(f"'{shortened(text)}' is not a whole number; write plain digits, as in 1024")
     if len(text.lstrip("-")) > DIGITS:
         raise ValueError(f"'{shortened(text)}' is not {_between(least, most)}")

@@ -29,7 +29,7 @@ from tokbench.runtime.exit_status import Terminated
 
 STANDARD_OUTPUT = "-"
 NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-TOLD = re.compile(
+TERMINATION_MESSAGES = re.compile(
     "|".join(
         [
             rf"(?:os error|errno) (?:{'|'.join(map(str, NUMBERS))})\b",
@@ -133,7 +133,7 @@ def _lacks_space(error: BaseException | None) -> str | None:
             return error.reason
         if isinstance(error, OSError) and error.errno in NUMBERS:
             return os.strerror(error.errno)
-        if not isinstance(error, TokbenchError) and (match := TOLD.search(str(error))):
+        if not isinstance(error, TokbenchError) and (match := TERMINATION_MESSAGES.search(str(error))):
             known = (os.strerror(number) for number in NUMBERS)
             return next((text for text in known if text in str(error)), match[0])
         error = error.__cause__ or error.__context__

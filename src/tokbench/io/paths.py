@@ -17,7 +17,7 @@ RESERVED = re.compile("[{}<>*?\\[\\]]")
 """Wildcards and path variables of the workflow engine, and glob patterns."""
 UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Control characters, line ends and bytes that are not UTF-8, which logs, messages and tables cannot contain."""
-ELSEWHERE = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
+URL = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 """URLs, which the workflow engine would look up in its storage plugins."""
 HUB = "hf:"
 """Beginning of a name on the Hugging Face hub."""
@@ -66,7 +66,7 @@ def _reason(path: str, patterns: bool) -> str | None:
         return "is not a path; name a file or a folder"
     if path.startswith("~"):
         return "begins with ~, which is not replaced by the home folder; write the path in full"
-    if ELSEWHERE.match(path):
+    if URL.match(path):
         return "is an address; name a file or a folder of this machine"
     unwritten = UNWRITTEN.search(path)
     if unwritten:

@@ -26,15 +26,15 @@ LONGEST = 10
 CLASSES = (*range(4, LONGEST), LONGEST)
 """Classes of length that have rows of their own; shorter numbers have no three-digit split."""
 DIGITS, ASCII_DIGITS = regex.compile(r"\d+"), regex.compile(rb"[0-9]+")
-NONE = "no number of the text has all its bytes in tokens"
+NO_NUMBER = "no number of the text has all its bytes in tokens"
 SHORT = 3
 Splits = Counter[tuple[int, tuple[int, ...], int]]
 """Numbers by their digits, their splits and the number of tokens with bytes of them."""
-OVER = "over numbers of 1 to 9 digits and of 10 or more"
+LENGTHS = "over numbers of 1 to 9 digits and of 10 or more"
 MAGNITUDE = {
-    "correlation": f"Spearman's correlation of digits and tokens per digit, {OVER}",
-    "variation": f"standard deviation of tokens per digit / mean, {OVER}",
-    "slope": f"slope of tokens on digits by least squares, {OVER}",
+    "correlation": f"Spearman's correlation of digits and tokens per digit, {LENGTHS}",
+    "variation": f"standard deviation of tokens per digit / mean, {LENGTHS}",
+    "slope": f"slope of tokens on digits by least squares, {LENGTHS}",
     "r2": "share of variance of that line",
 }
 BY_DIGITS = {
@@ -124,7 +124,7 @@ def _three_digits(splits: Splits) -> Iterator[Measurement]:
         counts[min(digits, LONGEST)] += number
     for name, total in zip(("precision", "recall", "F1"), totals.tolist(), strict=True):
         definition = f"mean {name} of the splits of a number against three-digit splits"
-        yield ratio(f"three_digit_{name.lower()}", definition, total, splits.total(), NONE)
+        yield ratio(f"three_digit_{name.lower()}", definition, total, splits.total(), NO_NUMBER)
     for length in CLASSES:
         definition = f"mean F1 of the splits of a number of {_length_name(length)} against three-digit splits"
         none = f"the text has no number of {_length_name(length)}"
@@ -145,7 +145,7 @@ def _consistency(splits: Splits) -> Iterator[Measurement]:
         yield ratio("digit_split_entropy", definition, total, number, f"the text has no number of {name}")
     dominant = sum(max(pattern.values()) for pattern in patterns.values())
     definition = "numbers split as most numbers of as many digits are / numbers"
-    yield ratio("digit_split_agreement", definition, dominant, splits.total(), NONE)
+    yield ratio("digit_split_agreement", definition, dominant, splits.total(), NO_NUMBER)
 
 
 def _by_digits(splits: Splits) -> Iterator[Measurement]:
@@ -228,9 +228,9 @@ def magnitude(digits: list[float], tokens: list[float]) -> dict[str, float | Non
 def _magnitude(splits: Splits) -> Iterator[Measurement]:
     all_digits = sum(digits * number for (digits, _, _), number in splits.items())
     touched = sum(tokens * number for (_, _, tokens), number in splits.items())
-    yield ratio("tokens_per_digit", "tokens with bytes of a number / digits", touched, all_digits, NONE)
+    yield ratio("tokens_per_digit", "tokens with bytes of a number / digits", touched, all_digits, NO_NUMBER)
     digits, tokens = tokens_by_length(splits)
-    reason = NONE if not splits else "the text has numbers of one length only, or their tokens do not vary"
+    reason = NO_NUMBER if not splits else "the text has numbers of one length only, or their tokens do not vary"
     for name, value in magnitude(digits, tokens).items():
         metric_name, definition = f"tokens_per_digit_{name}", MAGNITUDE[name]
         if value is None:

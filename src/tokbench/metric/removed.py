@@ -14,7 +14,7 @@ from tokbench.vocabulary import TokenList, Vocabulary
 
 NONE_REMOVED = "no token was removed"
 OF_REMOVED = "/ removed tokens"
-WITHOUT = "the vocabulary keeps no record of removals"
+NO_RECORD = "the vocabulary keeps no record of removals"
 
 
 def removed_tokens(vocabulary: Vocabulary | TokenList) -> list[bytes]:
@@ -53,5 +53,5 @@ def removed(usage: Usage | EncodedText, options: object) -> list[Measurement]:
         ),
     ]
     if events is None:
-        return [Measurement(row.metric, row.definition, None, 0, WITHOUT) for row in rows]
+        return [Measurement(row.metric, row.definition, None, 0, NO_RECORD) for row in rows]
     return rows

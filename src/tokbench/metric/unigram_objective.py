@@ -27,9 +27,9 @@ from tokbench.vocabulary import Vocabulary
 
 NAME = "unigram_objective"
 PROBABILITY = "sum over tokens of the text of ln(substring occurrences / those of the whole vocabulary), nats"
-OWN = "text cut by the tokenizer"
+OWN_CUT = "text cut by the tokenizer"
 GREATEST, BY_COVER = "each pre-token cut so that its sum is greatest", "text cut by cover in order of ids"
-OTHERS = {GREATEST: likelihood, BY_COVER: cover}
+OTHER_CUTS = {GREATEST: likelihood, BY_COVER: cover}
 
 
 def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDArray[np.int64]:
@@ -49,14 +49,17 @@ def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDA
     NAME,
     cites=("lim2025", "kudo2018"),
     shown=(
-        Shown(NAME, "frequency", "unigram objective", OWN),
+        Shown(NAME, "frequency", "unigram objective", OWN_CUT),
         Shown(NAME, "frequency", "unigram objective, cover", BY_COVER),
         Shown(NAME, "frequency", "unigram objective, best cut", GREATEST),
     ),
 )
 def unigram_objective(usage: Usage, options: object) -> list[Measurement]:
     """Return the sum over the text's tokens of the natural logarithm of their substring probability, in nats."""
-    cuts = [(f"{PROBABILITY}; {OWN}", None), *((f"{PROBABILITY}; {cut}", method) for cut, method in OTHERS.items())]
+    cuts = [
+        (f"{PROBABILITY}; {OWN_CUT}", None),
+        *((f"{PROBABILITY}; {cut}", method) for cut, method in OTHER_CUTS.items()),
+    ]
     reason = None
     if usage.vocabulary.continuation is not None:
         reason = "a token with continuation forms has no single number of substring occurrences"

@@ -20,7 +20,7 @@ GAUGES = "gauges"
 """Folder within the checkpoint folder, with one file per process."""
 PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H200": 989.4, "NVIDIA A100": 312.0}
 """Dense bfloat16 TFLOP/s in the data sheets, by the start of the device's name."""
-OTHERS = "NVL", "MIG"
+SLOWER_DEVICES = "NVL", "MIG"
 """Marks in the names of slower devices of the same family, and of partitions of a device."""
 START = "joules,bytes in use\n"
 """Line at the beginning of each start of a process."""
@@ -35,7 +35,7 @@ Mark = tuple[int, float]
 
 def peak_of(device: str) -> float | None:
     """Return the peak TFLOP/s of a device by its name; None if unknown."""
-    if any(part in device for part in OTHERS):
+    if any(part in device for part in SLOWER_DEVICES):
         return None
     return next((peak for name, peak in PEAKS.items() if re.match(rf"{name}(?!\w)", device)), None)
 

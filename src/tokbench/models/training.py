@@ -24,7 +24,7 @@ from tokbench.io.parquet import parquet, read_rows, require
 from tokbench.io.provenance import settings_of
 
 COUNTS_AGAIN = "make them with 'tokbench pack --token-counts'"
-OTHER = "name the model's own tokenizer, or make the counts again"
+OTHER_TOKENIZER = "name the model's own tokenizer, or make the counts again"
 
 
 def matching_checkpoints(
@@ -92,7 +92,7 @@ def read_occurrences(path: Path, vocabulary: int, tokenizer: Maker) -> NDArray[n
     """
     with parquet(path, "counts of tokens", COUNTS_AGAIN) as file:
         require(file.schema_arrow, id="whole numbers", occurrences="whole numbers")
-        require_same(path, makers_of_metadata(file.schema_arrow.metadata), "tokenizer", tokenizer, OTHER)
+        require_same(path, makers_of_metadata(file.schema_arrow.metadata), "tokenizer", tokenizer, OTHER_TOKENIZER)
         table = read_rows(file, ["id", "occurrences"])
         ids, occurrences = (array_of(column).astype(np.int64, casting="safe") for column in table.columns)
         if not np.array_equal(ids, np.arange(len(ids))) or (len(ids) and occurrences.min() < 0):

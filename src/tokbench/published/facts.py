@@ -32,7 +32,7 @@ SUITE = {"pathpiece": "ten tasks", "greedtok": "eleven tasks"}
 """Names of the papers' sets of tasks."""
 MODEL = "350M"
 """Model of "Tokenization Is More Than Compression" with which every variant was trained."""
-APART = ("randtrain_", "pathpiece_ngram_space_digit")
+OUTSIDE_PREFIXES = ("randtrain_", "pathpiece_ngram_space_digit")
 """Prefixes of variants outside the 18: those of appendix F, and one that was trained only at 1.3B."""
 SAME = "same"
 WITHIN = "within rounding"
@@ -261,7 +261,7 @@ def accuracy(paper: str) -> pl.DataFrame:
 def main_runs() -> pl.DataFrame:
     """Return accuracies of the 18 variants at three sizes under the 350M models."""
     return accuracy("pathpiece").filter(
-        pl.col("model") == MODEL, *(~pl.col("variant").str.starts_with(p) for p in APART)
+        pl.col("model") == MODEL, *(~pl.col("variant").str.starts_with(p) for p in OUTSIDE_PREFIXES)
     )
 
 

@@ -14,7 +14,7 @@ FEWER_AT = "has fewer tokens than others at"
 LEFT_OUT = "one of the two has fewer tokens than others of the size"
 Undersized = Set[tuple[str, int]]
 """Variant and size of undersized vocabularies."""
-NONE: Undersized = frozenset()
+NO_UNDERSIZED: Undersized = frozenset()
 
 
 def undersized_vocabularies(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:

@@ -233,7 +233,7 @@ SEGMENTATION = Column(
     "segmentation", pl.String, "segmentation of the texts into the tokenizer's own tokens: random, characters, or "
     "digits_right (digits in groups of three from the right)",
 )  # fmt: skip
-_OWN = "with the tokenizer's own segmentation"
+_OWN_SEGMENTATION = "with the tokenizer's own segmentation"
 SEGMENTED_DOCUMENTS_COLUMNS = (
     MODEL,
     VARIANT,
@@ -244,9 +244,14 @@ SEGMENTED_DOCUMENTS_COLUMNS = (
     Column("document", pl.Int64, "position of the document in its source"),
     LANGUAGE,
     Column("bytes", pl.Int64, "bytes of the document's text", "bytes"),
-    Column("own_bits", pl.Float64, f"bits that the model needs for the document {_OWN}, in windows by bytes", "bits"),
+    Column(
+        "own_bits",
+        pl.Float64,
+        f"bits that the model needs for the document {_OWN_SEGMENTATION}, in windows by bytes",
+        "bits",
+    ),
     Column("bits", pl.Float64, "bits with the other segmentation, in the same windows", "bits"),
-    Column("own_tokens", pl.Int64, f"tokens {_OWN}", "tokens"),
+    Column("own_tokens", pl.Int64, f"tokens {_OWN_SEGMENTATION}", "tokens"),
     Column("tokens", pl.Int64, "tokens with the other segmentation", "tokens"),
 )
 """Columns of documents in other segmentations."""
@@ -325,9 +330,9 @@ SEGMENTED_QUESTIONS_COLUMNS = (
     SOURCE_CORPUS,
     Column("source_document", pl.Int64, "position in its source of the document that the question is made from; "
            "empty for questions from other sources"),
-    Column("own_correct", pl.Boolean, f"true if the model prefers a right choice {_OWN}"),
+    Column("own_correct", pl.Boolean, f"true if the model prefers a right choice {_OWN_SEGMENTATION}"),
     CORRECT,
-    Column("own_bits_per_byte", pl.Float64, f"bits per byte of the right choice {_OWN}", "bits per byte",
+    Column("own_bits_per_byte", pl.Float64, f"bits per byte of the right choice {_OWN_SEGMENTATION}", "bits per byte",
            empty=_SEVERAL),
     Column("bits_per_byte", pl.Float64, "bits per byte of the right choice with the other segmentation",
            "bits per byte", empty=_SEVERAL),

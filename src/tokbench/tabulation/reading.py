@@ -8,7 +8,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_result
-from tokbench.io.numbers import WHOLE
+from tokbench.io.numbers import INTEGER
 from tokbench.io.text_files import first_line
 from tokbench.tabulation.table import TidyTable
 from tokbench.tokenizer.folder import OWN
@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 
 def is_run(folder: Path) -> bool:
     """Return True if the folder's name is the size in a path MODEL/VARIANT/SIZE."""
-    return len(folder.parts) > 2 and (folder.name == OWN or WHOLE.fullmatch(folder.name) is not None)
+    return len(folder.parts) > 2 and (folder.name == OWN or INTEGER.fullmatch(folder.name) is not None)
 
 
 def run_of(folder: Path, own_sizes: Mapping[str, int]) -> tuple[str, str, int]:

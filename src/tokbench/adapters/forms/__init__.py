@@ -8,7 +8,7 @@ import importlib
 from pathlib import Path
 from typing import Protocol
 
-from tokbench.adapters.forms.folder_settings import NONE, FolderSettings
+from tokbench.adapters.forms.folder_settings import NO_SETTINGS, FolderSettings
 from tokbench.adapters.forms.parsed import ParsedTokenizer, ReadOptions
 from tokbench.errors import TokbenchError, unknown
 
@@ -57,4 +57,4 @@ def read_form(path: Path, form: str, options: ReadOptions, settings: FolderSetti
     if options.special_tokens is not None and form not in WITHOUT_SPECIAL:
         raise TokbenchError(f"{path}: special tokens apply only to files of ranks, not to '{form}'; leave them out")
     read: FormReader = importlib.import_module(f"{__name__}.{form}").read
-    return read(path, options, settings or NONE)
+    return read(path, options, settings or NO_SETTINGS)

@@ -8,7 +8,7 @@ from tokbench.errors import TokbenchError, shortened
 from tokbench.io.text_files import first_line
 from tokbench.runtime.exit_status import may_be_short
 
-WITHOUT = {
+REMEDIES = {
     "merges": "name the pattern, as in --pattern gpt2",
     "wordpiece": "name the file with --from wordpiece, to read it as BERT's",
     "sentencepiece": "name the file with --from sentencepiece, for the ids of the model",
@@ -35,13 +35,13 @@ def converted(folder: Path, named: str, form: str) -> dict[str, Any]:
     except ImportError as error:
         raise TokbenchError(
             f"{folder}: the rules of its class '{named}' need a package that is not installed "
-            f"({shortened(first_line(error), 100)}); install it, or {WITHOUT[form]}"
+            f"({shortened(first_line(error), 100)}); install it, or {REMEDIES[form]}"
         ) from None
     except Exception as error:  # Classes raise any kind.
         if may_be_short(error):
             raise
         raise TokbenchError(
             f"{folder}: transformers has no fast tokenizer of its class '{named}', and no code of a folder is run; "
-            f"{WITHOUT[form]}"
+            f"{REMEDIES[form]}"
         ) from None
     return values

@@ -44,7 +44,7 @@ RANKS = {
     "o200k_harmony": O200K,
 }
 """OpenAI's encodings by name; of those with equal ranks, the first one has the special tokens that all have."""
-OTHERS = {
+OTHER_RANKS = {
     "llama3": Ranks(128000, "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55"),
     "llama4": Ranks(200000, "d0bdbaf59b0762c8c807617e2d8ea51420eb1b1de266df2495be755c8e0ed6ed"),
     "qwen": Ranks(151643, "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186"),
@@ -126,7 +126,7 @@ def encoding_of(ranks: Mapping[bytes, int], pattern: str | None) -> str | None:
         ranks: tokens with their ranks, by rank.
         pattern: name of a pattern, which selects among encodings of equal ranks.
     """
-    known = RANKS | OTHERS
+    known = RANKS | OTHER_RANKS
     if len(ranks) not in {ranks_of.size for ranks_of in known.values()}:
         return None
     lines = b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items())
@@ -137,10 +137,10 @@ def encoding_of(ranks: Mapping[bytes, int], pattern: str | None) -> str | None:
 
 def pattern_of_encoding(encoding: str | None) -> str | None:
     """Return the name of the pattern of an encoding; None if it is not known."""
-    from tokbench.adapters.forms.patterns import ALSO
+    from tokbench.adapters.forms.patterns import SAME_PATTERNS
     from tokbench.pretokenization import schemes
 
     if encoding is None:
         return None
     name = PATTERNS.get(encoding, encoding)
-    return name if name in ALSO or name in schemes else None
+    return name if name in SAME_PATTERNS or name in schemes else None

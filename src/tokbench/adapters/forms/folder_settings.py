@@ -58,7 +58,7 @@ class FolderSettings:
         return class_key(self.named)
 
 
-NONE = FolderSettings()
+NO_SETTINGS = FolderSettings()
 """No settings, for a file without a folder."""
 
 

@@ -11,7 +11,7 @@ from tokbench.errors import TokbenchError, unknown
 from tokbench.pretokenization import Pretokenization, pretokenization_of, schemes
 from tokbench.pretokenization.patterns.dialects import NotNativeError, TranslatedPattern
 
-WHOLE = r"[\s\S]+"
+WHOLE_TEXT = r"[\s\S]+"
 """Pattern for no pre-tokenization: each text is one pre-token."""
 PUBLISHED: dict[tuple[str, ...], str] = {
     (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",): "gpt2",
@@ -27,7 +27,7 @@ ESCAPES = str.maketrans(
     {"\r": r"\r", "\n": r"\n"} | {code: rf"\u{code:04x}" for code in (0x3040, 0x309F, 0x30A0, 0x30FF)}
 )
 """Escapes for characters that patterns contain literally, as in DeepSeek's file, or as escapes."""
-ALSO = {
+SAME_PATTERNS = {
     "r50k": "gpt2",
     "p50k": "gpt2",
     "r50k_base": "gpt2",
@@ -99,13 +99,13 @@ def named_pattern(given: str, key: str, library: str | None = None) -> Pattern:
     Raises:
         TokbenchError: it is neither; the message lists the names.
     """
-    name = ALSO.get(given, given)
+    name = SAME_PATTERNS.get(given, given)
     method = schemes.find(name) if not SIGNS & set(given) else None
     if method is not None:
         splits = pretokenization_of(name).splits
         return Pattern(name, splits[0] if splits and len(splits) == 1 else None)
     if not SIGNS & set(given):
-        raise TokbenchError(f"{key}: {unknown(given, 'pattern', [*schemes, *ALSO])}")
+        raise TokbenchError(f"{key}: {unknown(given, 'pattern', [*schemes, *SAME_PATTERNS])}")
     if library is not None:
         check_expression(given, key, library)
     return Pattern(None, given)
@@ -166,7 +166,7 @@ def setting_of(expressions: Sequence[str]) -> str | dict[str, Any]:
     for method in schemes.methods():
         if not any(option.is_required() for option in method.options.model_fields.values()):
             splits = pretokenization_of(method.name).splits
-            if splits is not None and spelling == _escaped(splits or (WHOLE,)):
+            if splits is not None and spelling == _escaped(splits or (WHOLE_TEXT,)):
                 return method.name
     steps: list[str | dict[str, Any]] = [{"method": "regex", "pattern": pattern} for pattern in expressions]
     return steps[0] if len(steps) == 1 else {"method": "sequence", "steps": steps}

@@ -34,7 +34,7 @@ from tokbench.tokenizer.hugging_face import names_another_class
 
 FORMS_OF_FILES = ("tokenizer_json", "tekken", "sentencepiece", "tiktoken", "merges", "wordpiece")
 """Forms of these files."""
-OWN = ("tokens.vocab", "adapted")
+TOKBENCH_FILES = ("tokens.vocab", "adapted")
 """Files of which every folder written by Tokbench has one."""
 ORIGINAL = "original"
 """Subfolder of the files in their maker's format; the settings are in the folder above."""
@@ -130,7 +130,7 @@ def _subfolders(folder: Path) -> str:
 
 def _check_complete(folder: Path) -> None:
     """Reject a folder that Tokbench wrote without its settings: another file in it may be of another tokenizer."""
-    own = next((name for name in OWN if (folder / name).is_file()), None)
+    own = next((name for name in TOKBENCH_FILES if (folder / name).is_file()), None)
     if own is not None and not (folder / SETTINGS).exists() and not names_another_class(folder):
         raise TokbenchError(
             f"{folder}: {SETTINGS} is missing next to {own}, a file of a tokenizer that Tokbench saved; restore it, or "

@@ -182,7 +182,7 @@ CHECKS = (
 
 
 LONGEST_RUN = 40
-SOME = 7
+SAMPLE_STEP = 7
 """Step through numbers and blocks of code points, to limit the time of several libraries."""
 Theirs = Callable[[list[str]], Sequence[list[int] | None]]
 """Function that encodes texts with an exported form; returns None for a text that the form cannot represent."""
@@ -214,7 +214,7 @@ def exports(subject: TokenizerUnderTest) -> Finding:
         return not_applicable("it is not a native Tokbench tokenizer")
     beside = subject.folder is not None and (subject.folder / EXPORTED).is_file()
     # Texts and pre-tokens to compare ids on.
-    plain = plain_texts(subject, SOME)
+    plain = plain_texts(subject, SAMPLE_STEP)
     texts = dict(zip(plain, subject.batch(plain), strict=True))
     runs = [outcome.encode() * LONGEST_RUN for outcome in RUNS]
     given = [*runs, *EVERY_PROBE, *subject.documents, *tokenizer.vocabulary.tokens]

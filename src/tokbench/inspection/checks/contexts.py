@@ -23,8 +23,8 @@ from tokbench.pretokenization.patterns.automaton import DEAD, START, Automaton
 from tokbench.pretokenization.patterns.borders import Steps
 from tokbench.pretokenization.patterns.sequence import able
 
-BEFORE: tuple[bytes, ...] = (b"", b" ", b"a", b"\n", b"1", b"!", b"'", b"'l", b"'r", b"'v", b"!'")
-AFTER: tuple[bytes, ...] = (b"", b"a", b" ", b"\n", b"1", b"!", b"s", b"l", b"e")
+LEFT_CONTEXTS: tuple[bytes, ...] = (b"", b" ", b"a", b"\n", b"1", b"!", b"'", b"'l", b"'r", b"'v", b"!'")
+RIGHT_CONTEXTS: tuple[bytes, ...] = (b"", b"a", b" ", b"\n", b"1", b"!", b"s", b"l", b"e")
 RARE = tuple(map(str.encode, ("\U0003134a", "\U0001fbf9", "\U0001ed3d", "\u205f", "\U0010fffd")))
 """Rare characters of each class, which are unlikely to be part of longer tokens."""
 LONGEST = 3
@@ -38,7 +38,7 @@ _STANDS = {"letter": "a", "number": "1", "numeral": "\u00bd", "blank": "\n", "ot
 
 def contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield bytes before and after a token that reach every state of a built-in pre-tokenization, likeliest first."""
-    before, after = BEFORE, AFTER
+    before, after = LEFT_CONTEXTS, RIGHT_CONTEXTS
     if tail := _tail(token):
         leads = heads_of(tail)
         before = (*leads, *(b" " + lead for lead in leads[: len(CLASSES) + 1]), *before)

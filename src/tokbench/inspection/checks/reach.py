@@ -32,7 +32,7 @@ Proof = Literal["alone", "context", "segmentation", "pre-tokenization", "normali
 MARGIN = 1e-9
 """Relative margin by which a sum of scores must exceed a token's score, to rule out rounding."""
 SHOWN = 5
-WHOLE = ("ranked", "whole_or_merge")
+WHOLE_TOKEN_METHODS = ("ranked", "whole_or_merge")
 """Segmentations that do not segment a pre-token that is a token."""
 CUT = "every text is split within its bytes"
 
@@ -86,7 +86,7 @@ def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[in
     """Find tokens that no pre-token has, from the segmentation of their bytes."""
     tokenizer, reaches = subject.tokenizer, {}
     method = subject.traits.segmentation
-    if method not in (*WHOLE, "merge", "likelihood") or subject.traits.tokens is None:
+    if method not in (*WHOLE_TOKEN_METHODS, "merge", "likelihood") or subject.traits.tokens is None:
         return {}
     tokens, places = subject.traits.tokens, {token_id: place for place, token_id in enumerate(subject.ids)}
     for token_id, parts in zip(
@@ -96,7 +96,9 @@ def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[in
             continue
         if method == "likelihood" and not _beaten(tokenizer.vocabulary.scores, places[token_id], parts):
             continue
-        if method in WHOLE and (subject.pieces is None or subject.pieces.is_pretoken(subject.tokens[token_id])):
+        if method in WHOLE_TOKEN_METHODS and (
+            subject.pieces is None or subject.pieces.is_pretoken(subject.tokens[token_id])
+        ):
             continue
         pieces = "|".join(tokens[part].hex(" ") for part in parts)
         reaches[token_id] = Reach(
@@ -112,7 +114,7 @@ def _segmented(tokenizer: Any, tokens: Sequence[bytes], method: str) -> list[lis
     if not tokens:
         return []
     counts = PretokenCounts.from_pairs((token, 1) for token in tokens)
-    if method in WHOLE:
+    if method in WHOLE_TOKEN_METHODS:
         ids, bounds = _merging(tokenizer.vocabulary, method).segment(counts.data, counts.offsets)
     else:
         ids, bounds = tokenizer.segment(counts)
@@ -192,7 +194,7 @@ def _forbidden(subject: TokenizerUnderTest, token: bytes) -> bool:
 
 
 PROOFS: tuple[Proof, ...] = ("segmentation", "pre-tokenization", "search")
-TOLD = {
+REASONS = {
     "segmentation": "by the segmentation (proved)",
     "pre-tokenization": "by the pre-tokenization (proved)",
     "search": "in no tried context (not proved)",
@@ -204,7 +206,7 @@ def reachable(subject: TokenizerUnderTest) -> Finding:
     unreachable = [reach for reach in every_reach(subject) if not reach.reached and reach.proof != "normaliser"]
     total = len(subject.forms)
     by = {proof: [reach for reach in unreachable if reach.proof == proof] for proof in PROOFS}
-    sentence = "; ".join(f"{len(ones):,} {TOLD[proof]}" for proof, ones in by.items() if ones)
+    sentence = "; ".join(f"{len(ones):,} {REASONS[proof]}" for proof, ones in by.items() if ones)
     context = sum(reach.proof == "context" for reach in every_reach(subject))
     sums = {str(proof): len(ones) for proof, ones in by.items()}
     numbers = {"tokens": total, "in_context_only": context, **sums}

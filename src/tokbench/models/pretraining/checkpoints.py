@@ -23,7 +23,7 @@ from tokbench.models.pretraining.phases import Phase, describe_phases
 UNSEALED = ".partial"
 UNSEALED_SHARDS = "ep0-"
 """Prefix of a folder of shards without checksums: Composer's name, in which the full training is epoch 0."""
-WHOLE = ".pt"
+SINGLE_FILE = ".pt"
 SHARDED = ".sharded"
 LATEST = "latest.pt"
 """Link to the newest checkpoint, the name that Composer resumes from."""
@@ -46,7 +46,7 @@ def states(checkpoints: Path) -> Path:
 def write_checksums(folder: Path) -> None:
     """Write the checksums of a new checkpoint, if there is one, and delete the older ones."""
     for written in _unsealed_checkpoints(folder):
-        sealed = folder / f"{written.stem.removeprefix(UNSEALED_SHARDS)}{SHARDED if written.is_dir() else WHOLE}"
+        sealed = folder / f"{written.stem.removeprefix(UNSEALED_SHARDS)}{SHARDED if written.is_dir() else SINGLE_FILE}"
         with atomic_file(_note(sealed)) as partial:
             partial.write_text(_sums(written), encoding="utf-8")
         written.rename(sealed)
@@ -109,7 +109,7 @@ def _unsealed_checkpoints(folder: Path) -> list[Path]:
 
 
 def _sealed_checkpoints(folder: Path) -> list[Path]:
-    return [path for kind in (WHOLE, SHARDED) for path in folder.glob(f"ba*{kind}") if _has_number(path)]
+    return [path for kind in (SINGLE_FILE, SHARDED) for path in folder.glob(f"ba*{kind}") if _has_number(path)]
 
 
 def _has_number(checkpoint: Path) -> bool:

@@ -39,7 +39,7 @@ from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptO
 from tokbench.models.pretraining.phases import Phase
 from tokbench.models.pretraining.sequences import packed_loader
 
-ALONE = {"NODE_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
+SINGLE_PROCESS = {"NODE_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
 """Environment variables of distributed libraries, with their values for a single process."""
 
 
@@ -259,8 +259,8 @@ def join_processes(timeout: float) -> Iterator[bool]:
     """
     if "GROUP_RANK" in os.environ:  # torchrun's name for Composer's NODE_RANK.
         os.environ.setdefault("NODE_RANK", os.environ["GROUP_RANK"])
-    launched = any(os.environ.get(name, value) != value for name, value in ALONE.items())
-    added = {} if launched else {name: value for name, value in ALONE.items() if name not in os.environ}
+    launched = any(os.environ.get(name, value) != value for name, value in SINGLE_PROCESS.items())
+    added = {} if launched else {name: value for name, value in SINGLE_PROCESS.items() if name not in os.environ}
     os.environ.update(added)
     try:
         dist.initialize_dist(get_device(None), timeout=timeout)

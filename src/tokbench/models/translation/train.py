@@ -48,7 +48,7 @@ Row = tuple[int, int, int, float, float, float | None, float | None]
 Weights = dict[str, torch.Tensor]
 OF_NO_WEIGHT = {"checkpoint_every", *OF_SEARCH}
 """Options that do not affect training."""
-EVERY = 50
+CURVE_STEPS = 50
 """Steps per row of the curve."""
 
 
@@ -292,7 +292,7 @@ def _train(
                 progress.add(*update(model, optimizer, pairs.of(batch), rate, progress.step, options, device))
                 _reject(progress, steps, tokenizers[1].id_limit, checkpoints)
                 ends = progress.step % in_epoch == 0
-                if ends or progress.step % EVERY == 0:
+                if ends or progress.step % CURVE_STEPS == 0:
                     with progress.pace.pause():
                         loss = dev_loss(model, dev, options, device) if ends and dev else None
                     progress.row(epoch + 1, rate, loss)
@@ -382,7 +382,7 @@ def _reject(progress: Progress, steps: int, vocabulary: int, checkpoints: Path) 
     message = ""
     if not math.isfinite(loss):
         message = f"the loss of step {progress.step} of {steps} is not a number ({loss})"
-    elif progress.step == max(EVERY, steps // 2) and loss >= math.log(vocabulary + 1):
+    elif progress.step == max(CURVE_STEPS, steps // 2) and loss >= math.log(vocabulary + 1):
         message = (
             f"after {progress.step} of {steps} steps the loss is {loss:.3f} nats a token, and a uniform distribution "
             f"has {math.log(vocabulary + 1):.3f}: the model is not learning"

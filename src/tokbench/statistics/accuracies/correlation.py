@@ -15,7 +15,7 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels.exact import correlation
 from tokbench.statistics.accuracies.ranks import averages_by_size
 from tokbench.statistics.significance.distributions import correlation_tail
-from tokbench.statistics.undersized import NOMINAL, NONE, Undersized, below_nominal
+from tokbench.statistics.undersized import NO_UNDERSIZED, NOMINAL, Undersized, below_nominal
 from tokbench.tabulation import columns
 from tokbench.tabulation.table import Column, Print, TidyTable, require
 
@@ -74,7 +74,7 @@ def pearson(x: Mapping[Key, float], y: Mapping[Key, float]) -> Correlation:
     return Correlation(r, correlation_tail(square, len(common)), len(common), missing, None)
 
 
-def between_sizes(accuracy: pl.DataFrame, undersized: Undersized = NONE) -> pl.DataFrame:
+def between_sizes(accuracy: pl.DataFrame, undersized: Undersized = NO_UNDERSIZED) -> pl.DataFrame:
     """Correlate the variants' average accuracies at one vocabulary size with those at another.
 
     Args:

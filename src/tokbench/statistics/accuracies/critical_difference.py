@@ -11,13 +11,16 @@ from tokbench.statistics.significance.eligibility import Trainings, fewest_train
 from tokbench.statistics.significance.friedman import friedman, nemenyi
 from tokbench.statistics.significance.verdicts import ALPHA
 from tokbench.statistics.significance.wilcoxon import DECIMALS
-from tokbench.statistics.undersized import NONE, Undersized, undersized_at, undersized_sizes
+from tokbench.statistics.undersized import NO_UNDERSIZED, Undersized, undersized_at, undersized_sizes
 from tokbench.tabulation.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 
 def critical_differences(
-    accuracy: pl.DataFrame, undersized: Undersized = NONE, trainings: Trainings | None = None, alpha: float = ALPHA
+    accuracy: pl.DataFrame,
+    undersized: Undersized = NO_UNDERSIZED,
+    trainings: Trainings | None = None,
+    alpha: float = ALPHA,
 ) -> pl.DataFrame:
     """Return average ranks over all cells, and the critical difference of average ranks.
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.statistics.cells import Cell, grids, name_cells
-from tokbench.statistics.comparisons.pair_selection import WHICH, select_pairs, unordered_pairs
+from tokbench.statistics.comparisons.pair_selection import SELECTION, select_pairs, unordered_pairs
 from tokbench.statistics.significance.eligibility import Trainings, fewest_trainings, why_untested
 from tokbench.statistics.significance.verdicts import detectable_difference
 from tokbench.statistics.significance.wilcoxon import (
@@ -24,7 +24,7 @@ from tokbench.statistics.significance.wilcoxon import (
     signed_rank,
     standardized_mean,
 )
-from tokbench.statistics.undersized import AS_MANY, NONE, Undersized, left_out_reason, undersized_sizes
+from tokbench.statistics.undersized import AS_MANY, NO_UNDERSIZED, Undersized, left_out_reason, undersized_sizes
 from tokbench.tabulation import columns, limits
 from tokbench.tabulation.table import DIFFERENCE, Column, Print, TidyTable
 
@@ -80,7 +80,7 @@ def compare_pairs(
     accuracy: pl.DataFrame,
     ranks: pl.DataFrame | None = None,
     baselines: Mapping[str, str] | None = None,
-    undersized: Undersized = NONE,
+    undersized: Undersized = NO_UNDERSIZED,
     trainings: Trainings | None = None,
     *,
     null: Null = "tied",
@@ -215,7 +215,7 @@ def power_table(pairs: pl.DataFrame) -> pl.DataFrame:
 
 COMPARISONS = TidyTable(
     "comparisons",
-    f"an ordered pair of variants under a model and suite, testing whether a is better than b; {WHICH}",
+    f"an ordered pair of variants under a model and suite, testing whether a is better than b; {SELECTION}",
     (
         columns.MODEL,
         columns.SUITE,

@@ -14,7 +14,7 @@ import polars as pl
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.significance.eligibility import FEWER, ONE_TRAINING, Trainings, fewest_trainings, may_rank
-from tokbench.statistics.undersized import NONE, Undersized, undersized_at, undersized_sizes
+from tokbench.statistics.undersized import NO_UNDERSIZED, Undersized, undersized_at, undersized_sizes
 from tokbench.tabulation.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
@@ -31,7 +31,7 @@ _AVERAGED = (
 
 
 def averages_by_size(
-    accuracy: pl.DataFrame, undersized: Undersized = NONE, trainings: Trainings | None = None
+    accuracy: pl.DataFrame, undersized: Undersized = NO_UNDERSIZED, trainings: Trainings | None = None
 ) -> pl.DataFrame:
     """Return averages over tasks, with ranks among the variants of the same model, suite and size.
 
@@ -59,7 +59,9 @@ def averages_by_size(
     return RANKS_BY_SIZE.frame(rows)
 
 
-def averages(accuracy: pl.DataFrame, undersized: Undersized = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
+def averages(
+    accuracy: pl.DataFrame, undersized: Undersized = NO_UNDERSIZED, trainings: Trainings | None = None
+) -> pl.DataFrame:
     """Return averages over sizes and tasks, with ranks among the variants of the same model and suite.
 
     Returns:

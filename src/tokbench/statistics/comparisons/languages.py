@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from tokbench.kernels.exact import exact_sum
 from tokbench.statistics.comparisons.judgement_columns import BITS, judgement_columns
 from tokbench.statistics.comparisons.model_bits import NO_SEED
-from tokbench.statistics.comparisons.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.comparisons.pair_selection import SELECTION, sorted_pairs
 from tokbench.statistics.significance.estimate import Estimate, ratio
 from tokbench.statistics.significance.judgements import judge
 from tokbench.statistics.significance.wilcoxon import deviation
-from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
+from tokbench.statistics.undersized import LEFT_OUT, NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import CANNOT, CORPUS, MODEL, ORDER, SIZE, SUITE, TRAINING_BYTES, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
@@ -39,7 +39,7 @@ _SHOWN = ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", 
 
 
 def ngrams_over_languages(
-    ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], undersized: Undersized = NONE
+    ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], undersized: Undersized = NO_UNDERSIZED
 ) -> pl.DataFrame:
     """Compare every two tokenizers by the token n-gram models of the highest order on the largest budget.
 
@@ -54,7 +54,7 @@ def ngrams_over_languages(
 
 
 def models_over_languages(
-    bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], undersized: Undersized = NONE
+    bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], undersized: Undersized = NO_UNDERSIZED
 ) -> pl.DataFrame:
     """Compare every two tokenizers by the language models of a corpus, suite and size, over languages and seeds.
 
@@ -148,7 +148,7 @@ def _estimate(
 NGRAM_LANGUAGES = TidyTable(
     "ngram_languages",
     "two variants at a vocabulary size under the token n-gram models of the highest order and largest budget, over "
-    f"languages; {WHICH}",
+    f"languages; {SELECTION}",
     (
         CORPUS,
         TRAINING_BYTES,
@@ -176,7 +176,7 @@ NGRAM_LANGUAGES = TidyTable(
 )
 BITS_LANGUAGES = TidyTable(
     "bits_languages",
-    f"two variants at a vocabulary size under a model and suite, over languages; {WHICH}",
+    f"two variants at a vocabulary size under a model and suite, over languages; {SELECTION}",
     (
         CORPUS,
         MODEL,

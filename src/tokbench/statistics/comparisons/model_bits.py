@@ -15,12 +15,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.comparisons.judgement_columns import BITS, judgement_columns
-from tokbench.statistics.comparisons.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.comparisons.pair_selection import SELECTION, sorted_pairs
 from tokbench.statistics.significance.estimate import DOCUMENTS, Estimate, ratio, ratio_over_both
 from tokbench.statistics.significance.judgements import Judgement, judge
 from tokbench.statistics.significance.verdicts import NOT_TESTED, in_full
 from tokbench.statistics.significance.wilcoxon import deviation
-from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
+from tokbench.statistics.undersized import LEFT_OUT, NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import CORPUS, MODEL, SIZE, SUITE, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
@@ -36,7 +36,7 @@ _FILES = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/
 def compare_model_bits(
     bits_by_seed: pl.DataFrame,
     baselines: Mapping[str, str],
-    undersized: Undersized = NONE,
+    undersized: Undersized = NO_UNDERSIZED,
     unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare every two tokenizers of a corpus, model, suite and size.
@@ -98,7 +98,7 @@ class VariantGroup:
         seeds = self.common_seeds(a, b)
         return np.stack([self.bits[a][seed] - self.bits[b][seed] for seed in seeds])
 
-    def difference(self, a: str, b: str, undersized: Undersized = NONE) -> Estimate | None:
+    def difference(self, a: str, b: str, undersized: Undersized = NO_UNDERSIZED) -> Estimate | None:
         """Return the difference over common seeds and documents; None if there is no common seed.
 
         Args:
@@ -161,7 +161,7 @@ def groups(documents: pl.DataFrame, unit_names: Mapping[str, str] = DOCUMENTS_EA
 
 BITS_COMPARISONS = TidyTable(
     "bits_comparisons",
-    f"two variants at a vocabulary size under a model and suite; {WHICH}",
+    f"two variants at a vocabulary size under a model and suite; {SELECTION}",
     (
         CORPUS,
         MODEL,

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from tokbench.statistics.cells import by_variant
 from tokbench.statistics.comparisons.judgement_columns import judgement_columns
 from tokbench.statistics.comparisons.model_bits import DOCUMENTS_EACH
-from tokbench.statistics.comparisons.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.comparisons.pair_selection import SELECTION, sorted_pairs
 from tokbench.statistics.significance.eligibility import FEWER
 from tokbench.statistics.significance.estimate import DOCUMENTS, ratio
 from tokbench.statistics.significance.friedman import friedman, nemenyi
 from tokbench.statistics.significance.judgements import Judgement, judge
-from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
+from tokbench.statistics.undersized import LEFT_OUT, NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import CANNOT, CORPUS, ORDER, P_VALUE, REASON, SIZE, TRAINING_BYTES, VARIANT, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
@@ -30,7 +30,7 @@ KEY = ("corpus", "training_bytes", "order", "size")
 PLACE = ("document", "bytes")
 
 
-def rank_ngram_bits(ngram_documents: pl.DataFrame, undersized: Undersized = NONE) -> pl.DataFrame:
+def rank_ngram_bits(ngram_documents: pl.DataFrame, undersized: Undersized = NO_UNDERSIZED) -> pl.DataFrame:
     """Return average ranks of variants over documents, and Nemenyi's critical difference.
 
     Args:
@@ -125,7 +125,7 @@ NGRAM_RANKS = TidyTable(
 def judge_ngram_bits(
     ngram_documents: pl.DataFrame,
     baselines_of_tokenizers: Mapping[str, str],
-    undersized: Undersized = NONE,
+    undersized: Undersized = NO_UNDERSIZED,
     unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare every two tokenizers of a corpus, size, order and budget over documents.
@@ -179,7 +179,7 @@ def judge_differences(
 
 NGRAM_VERDICTS = TidyTable(
     "ngram_verdicts",
-    f"two variants at a vocabulary size under the token n-gram models of an order and a budget; {WHICH}",
+    f"two variants at a vocabulary size under the token n-gram models of an order and a budget; {SELECTION}",
     (
         CORPUS,
         TRAINING_BYTES,

@@ -11,7 +11,7 @@ from itertools import permutations
 
 from tokbench.tabulation import limits
 
-WHICH = (
+SELECTION = (
     f"only pairs with the corpus baseline or the best variant if there are more than "
     f"{limits.MAX_PAIRWISE_VARIANTS} variants"
 )

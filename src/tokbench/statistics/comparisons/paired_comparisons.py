@@ -19,7 +19,7 @@ from tokbench.statistics.comparisons.families import (
     judge_pairs,
     pair_row,
 )
-from tokbench.statistics.comparisons.pair_selection import WHICH
+from tokbench.statistics.comparisons.pair_selection import SELECTION
 from tokbench.tabulation.columns import MODEL, REASON, SIZE, SUITE, A, B
 from tokbench.tabulation.table import MEASURE, PROBABILITY, Column, TidyTable
 
@@ -94,7 +94,7 @@ def _rename(frame: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
 
 PAIRED_COMPARISONS = TidyTable(
     "paired_comparisons",
-    f"two tokenizers at a vocabulary size by a measure; {WHICH}",
+    f"two tokenizers at a vocabulary size by a measure; {SELECTION}",
     (
         Column("measure", pl.String, "measure, as in the scoreboard or in the table of its comparisons"),
         Column("definition", pl.String, "definition of the measure, or the kind of perturbation or segmentation"),

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.comparisons.model_bits import NO_SEED
-from tokbench.statistics.comparisons.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.comparisons.pair_selection import SELECTION, sorted_pairs
 from tokbench.statistics.comparisons.question_groups import (
     ANSWER_MEASURES,
     KEY,
@@ -42,7 +42,7 @@ from tokbench.statistics.comparisons.task_measures import (
 )
 from tokbench.statistics.significance.judgements import Judgement
 from tokbench.statistics.significance.verdicts import NOT_TESTED
-from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
+from tokbench.statistics.undersized import LEFT_OUT, NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import KIND, MODEL, QUESTIONS, REASON, SIZE, SOURCE_CORPUS, SUITE, VARIANT, A, B
 from tokbench.tabulation.table import EXCESS, MEASURE, Column, Print, TidyTable
 
@@ -217,7 +217,7 @@ def _change(group: PerturbedGroup, variant: str, selection: Selection) -> Row:
 
 
 def compare_perturbed(
-    perturbed_by_seed: pl.DataFrame, baselines: Mapping[str, str], undersized: Undersized = NONE
+    perturbed_by_seed: pl.DataFrame, baselines: Mapping[str, str], undersized: Undersized = NO_UNDERSIZED
 ) -> pl.DataFrame:
     """Compare every two variants of a corpus, model, suite and size by their changes under perturbations.
 
@@ -350,7 +350,8 @@ PERTURBED_MEASURES = TidyTable(
 )  # fmt: skip
 PERTURBED_COMPARISONS = TidyTable(
     "perturbed_comparisons",
-    f"two variants at a vocabulary size under a model and suite, by changes of a measure under perturbations; {WHICH}",
+    "two variants at a vocabulary size under a model and suite, by changes of a measure under perturbations; "
+    f"{SELECTION}",
     (
         *_HEAD,
         OVER_TASKS,

@@ -14,9 +14,9 @@ from tokbench.statistics.cells import by_variant
 from tokbench.statistics.comparisons.judgement_columns import judgement_columns
 from tokbench.statistics.comparisons.model_bits import DOCUMENTS_EACH
 from tokbench.statistics.comparisons.ngram_bits import judge_differences
-from tokbench.statistics.comparisons.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.comparisons.pair_selection import SELECTION, sorted_pairs
 from tokbench.statistics.significance.estimate import DOCUMENTS, ratio
-from tokbench.statistics.undersized import NONE, Undersized
+from tokbench.statistics.undersized import NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import CORPUS, EDITS, KIND, SIZE, VARIANT, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
@@ -53,7 +53,7 @@ def robustness_by_kind(robustness_documents: pl.DataFrame) -> pl.DataFrame:
 def compare_robustness(
     robustness_documents: pl.DataFrame,
     baselines_of_all: Mapping[str, str],
-    undersized: Undersized = NONE,
+    undersized: Undersized = NO_UNDERSIZED,
     unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare every two tokenizers of a corpus and size by tokens added per edit, for each kind of perturbation.
@@ -132,7 +132,7 @@ ROBUSTNESS = TidyTable(
 )
 ROBUSTNESS_COMPARISONS = TidyTable(
     "robustness_comparisons",
-    f"two variants at a vocabulary size under a kind of perturbation; {WHICH}",
+    f"two variants at a vocabulary size under a kind of perturbation; {SELECTION}",
     (
         CORPUS,
         SIZE,

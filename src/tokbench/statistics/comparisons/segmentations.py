@@ -18,18 +18,18 @@ import polars as pl
 
 from tokbench.statistics.comparisons.judgement_columns import judgement_columns
 from tokbench.statistics.comparisons.model_bits import DOCUMENTS_EACH, compare_model_bits, groups
-from tokbench.statistics.comparisons.pair_selection import WHICH
+from tokbench.statistics.comparisons.pair_selection import SELECTION
 from tokbench.statistics.comparisons.question_groups import Measure, question_groups
 from tokbench.statistics.comparisons.task_measures import compare_task_measures
 from tokbench.statistics.significance.estimate import ratio
-from tokbench.statistics.undersized import NONE, Undersized
+from tokbench.statistics.undersized import NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SEGMENTATION, SIZE, SUITE, TASK, VARIANT, A, B
 from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 
 Row = dict[str, Any]
 BITS = "bits_per_byte"
 ANSWERS = (Measure("accuracy", "loss_of_accuracy", "lowest"), Measure("answer_bits_per_byte", "loss_of_bits", "lowest"))
-OWN = {"accuracy": "own_correct", "answer_bits_per_byte": "own_bits_per_byte"}
+OWN_COLUMNS = {"accuracy": "own_correct", "answer_bits_per_byte": "own_bits_per_byte"}
 """Column of a question with the value of a measure in the tokenizer's own segmentation."""
 KEY = ("corpus", "model", "suite", "size", "segmentation", "task", "measure")
 ONE_DOCUMENT = "one document: how much other documents would differ is not known"
@@ -88,7 +88,7 @@ def _lost_bits(documents: pl.DataFrame) -> pl.DataFrame:
 def _questions(frame: pl.DataFrame) -> Iterator[Row]:
     for (kind,), part in _lost_answers(frame).group_by("segmentation", maintain_order=True):
         for measure in ANSWERS:
-            own_measure = replace(measure, column=OWN[measure.name])
+            own_measure = replace(measure, column=OWN_COLUMNS[measure.name])
             known = part.drop_nulls([measure.column, own_measure.column])
             own_groups = question_groups(known, own_measure)
             for group, of_own in zip(question_groups(known, measure), own_groups, strict=True):
@@ -119,7 +119,7 @@ def compare_segmentation_losses(
     segmented_documents: pl.DataFrame,
     segmented_questions: pl.DataFrame,
     baselines: Mapping[str, str],
-    undersized: Undersized = NONE,
+    undersized: Undersized = NO_UNDERSIZED,
     unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare the losses of every two variants, by each segmentation and measure.
@@ -200,7 +200,7 @@ SEGMENTATION_LOSSES = TidyTable(
 )  # fmt: skip
 SEGMENTATION_LOSS_COMPARISONS = TidyTable(
     "segmentation_loss_comparisons",
-    f"two variants at a vocabulary size under a model and suite, by their losses in another segmentation; {WHICH}",
+    f"two variants at a vocabulary size under a model and suite, by their losses in another segmentation; {SELECTION}",
     (
         _CORPUS,
         MODEL,

@@ -13,7 +13,7 @@ import polars as pl
 
 from tokbench.statistics.comparisons.judgement_columns import UNIT, N
 from tokbench.statistics.comparisons.model_bits import NO_SEED
-from tokbench.statistics.comparisons.pair_selection import WHICH, sorted_pairs
+from tokbench.statistics.comparisons.pair_selection import SELECTION, sorted_pairs
 from tokbench.statistics.comparisons.question_groups import (
     ANSWER_MEASURES,
     KEY,
@@ -27,7 +27,7 @@ from tokbench.statistics.significance.estimate import Estimate
 from tokbench.statistics.significance.judgements import Judgement, judge
 from tokbench.statistics.significance.verdicts import NOT_TESTED
 from tokbench.statistics.significance.wilcoxon import benjamini_hochberg
-from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
+from tokbench.statistics.undersized import LEFT_OUT, NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import (
     BENJAMINI_HOCHBERG,
     HOLM,
@@ -109,7 +109,7 @@ def _means(group: QuestionGroup, variant: str) -> Iterator[dict[str, Any]]:
 def compare_task_measures(
     answers_by_seed: pl.DataFrame,
     baselines: Mapping[str, str],
-    undersized: Undersized = NONE,
+    undersized: Undersized = NO_UNDERSIZED,
     *,
     measures: Sequence[Measure] = ANSWER_MEASURES,
 ) -> pl.DataFrame:
@@ -272,7 +272,7 @@ TASK_MEASURES = TidyTable(
 )  # fmt: skip
 TASK_MEASURE_COMPARISONS = TidyTable(
     "task_measure_comparisons",
-    f"two variants at a vocabulary size under a model and suite, by a measure of answers on a task; {WHICH}",
+    f"two variants at a vocabulary size under a model and suite, by a measure of answers on a task; {SELECTION}",
     (
         SOURCE_CORPUS,
         MODEL,

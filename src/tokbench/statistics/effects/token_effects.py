@@ -40,7 +40,7 @@ BITS = "bits"
 OVER_BANDWIDTHS = ("least", "most")
 """Columns of the smallest and largest effect over bandwidths."""
 _HEAD = (CORPUS, VARIANT, SIZE, MODEL)
-_WHICH = (
+_KEYS = (
     Column("kind", pl.String, "`cut-off` for the end of the vocabulary, `placebo` for a rank where nothing happens"),
     Column("cutoff", pl.Int64, "rank of the cut-off, from the end of the vocabulary", "ranks"),
     Column("bandwidth", pl.Int64, "ranks on each side of the cut-off, through which the lines are fitted", "ranks"),
@@ -299,7 +299,7 @@ TOKEN_EFFECTS = TidyTable(
     "a cut-off, bandwidth and frequency band, for a model with a tokenizer, over all seeds",
     (
         *_HEAD,
-        *_WHICH,
+        *_KEYS,
         Column("seeds", pl.Int64, "trainings", "seeds"),
         _EFFECT,
         _LOW,
@@ -372,7 +372,7 @@ TOKEN_EFFECTS_BY_SEED = TidyTable(
     (
         *_HEAD,
         Column("seed", pl.Int64, "seed of the training; empty for a model without siblings"),
-        *_WHICH,
+        *_KEYS,
         _EFFECT,
         _LOW,
         _HIGH,
@@ -389,7 +389,7 @@ TOKEN_PLACEBOS = TidyTable(
     "a model with a tokenizer",
     (
         *_HEAD,
-        _WHICH[2],
+        _KEYS[2],
         Column("placebos", pl.Int64, "placebo cut-offs", "cut-offs"),
         Column("excluding", pl.Int64, "placebo cut-offs whose 95 % interval over tokens excludes 0, over all seeds",
                "cut-offs", "excluding 0"),

@@ -29,7 +29,7 @@ from tokbench.statistics.scale.power_law import (
 )
 from tokbench.statistics.scale.scale_lines import AXES, AXIS, DOCUMENTS_OF, LEVEL, LINE, PETA, SEEDS_OF, ScaleGroup
 from tokbench.statistics.significance.estimate import Estimate
-from tokbench.statistics.undersized import LEFT_OUT, NONE, Undersized
+from tokbench.statistics.undersized import LEFT_OUT, NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.table import Column, Print, TidyTable
 
@@ -78,7 +78,7 @@ def level_of(group: ScaleGroup, variant: str, model: str) -> tuple[float, float 
 
 
 def cost_at_equal_bits(
-    scale_groups: Sequence[ScaleGroup], baselines: Mapping[str, str], undersized: Undersized = NONE
+    scale_groups: Sequence[ScaleGroup], baselines: Mapping[str, str], undersized: Undersized = NO_UNDERSIZED
 ) -> pl.DataFrame:
     """Return the cost of a tokenizer relative to the baseline, at the bits per byte of each model with the baseline.
 

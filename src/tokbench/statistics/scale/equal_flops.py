@@ -21,7 +21,7 @@ from tokbench.statistics.scale.power_law import (
 from tokbench.statistics.scale.rank_order import kendall, resampled_levels, tau_interval
 from tokbench.statistics.scale.scale_lines import DOCUMENTS_OF, LEVEL, PETA, SEEDS_OF, Recipe, ScaleGroup, budget_of
 from tokbench.statistics.significance.estimate import Estimate
-from tokbench.statistics.undersized import NONE, Undersized
+from tokbench.statistics.undersized import NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import CORPUS, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.table import Column, Print, TidyTable
 
@@ -132,7 +132,7 @@ def neighbours(known: Mapping[str, float], at: float) -> list[tuple[str, float]]
 
 
 def equal_arithmetic_order(
-    scale_groups: Sequence[ScaleGroup], model_recipes: Mapping[str, Recipe], undersized: Undersized = NONE
+    scale_groups: Sequence[ScaleGroup], model_recipes: Mapping[str, Recipe], undersized: Undersized = NO_UNDERSIZED
 ) -> pl.DataFrame:
     """Return Kendall's tau of bytes per token with bits per byte at equal arithmetic.
 

@@ -33,7 +33,7 @@ from tokbench.statistics.scale.scale_lines import AXES, AXIS, DOCUMENTS_OF, LEVE
 from tokbench.statistics.significance.estimate import Estimate
 from tokbench.statistics.significance.judgements import judge
 from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
-from tokbench.statistics.undersized import NONE, Undersized
+from tokbench.statistics.undersized import NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import REASON, VARIANT, A, B
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
@@ -41,7 +41,7 @@ Row = dict[str, Any]
 TWO_VALUES = "two scales: a slope, and no check of the law"
 STRAIGHT, SLOWER, FASTER = "no significant curvature", "falls more slowly at large scale", "falls faster at large scale"
 STEEPER, FLATTER = "steeper", "flatter"
-OVER = "seeds and documents as crossed random effects; over documents with one seed, over seeds for checkpoints"
+VARIATION = "seeds and documents as crossed random effects; over documents with one seed, over seeds for checkpoints"
 _PAIRS = "pairs"
 _UNTESTED = "nothing is tested with fewer than three trainings"
 
@@ -122,7 +122,7 @@ def _negate(ends: tuple[float | None, float | None]) -> tuple[float | None, floa
     return (None if high is None else -high, None if low is None else -low)
 
 
-def compare_scales(scale_groups: Sequence[ScaleGroup], undersized: Undersized = NONE) -> pl.DataFrame:
+def compare_scales(scale_groups: Sequence[ScaleGroup], undersized: Undersized = NO_UNDERSIZED) -> pl.DataFrame:
     """Compare the exponents of every two tokenizers on a line.
 
     Args:
@@ -168,7 +168,7 @@ def compare_scales(scale_groups: Sequence[ScaleGroup], undersized: Undersized = 
 
 
 def scale_orders(
-    scale_groups: Sequence[ScaleGroup], bits_comparisons: pl.DataFrame, undersized: Undersized = NONE
+    scale_groups: Sequence[ScaleGroup], bits_comparisons: pl.DataFrame, undersized: Undersized = NO_UNDERSIZED
 ) -> pl.DataFrame:
     """Compare the order of the tokenizers at the smallest scale of a line with that at the largest.
 
@@ -246,7 +246,7 @@ SCALE_FITS = TidyTable(
         Column("bits_at_largest", pl.Float64, "bits per byte at the largest scale", LEVEL, "bits at largest", 4),
         Column("exponent", pl.Float64, "b in bits per byte = a x^-b, by least squares in logarithms", "",
                "exponent", 4),
-        Column("low", pl.Float64, f"lower end of its 95 % interval, {OVER}", "", "low", 4),
+        Column("low", pl.Float64, f"lower end of its 95 % interval, {VARIATION}", "", "low", 4),
         Column("high", pl.Float64, "upper end of this interval", "", "high", 4),
         Column("coefficient", pl.Float64, "a in this law: bits per byte at x = 1, outside the range of the data",
                LEVEL),
@@ -288,7 +288,7 @@ SCALE_COMPARISONS = TidyTable(
         A,
         B,
         Column("difference", pl.Float64, "exponent of a minus that of b", "", "a − b", 4),
-        Column("low", pl.Float64, f"lower end of its 95 % interval, {OVER}", "", "low", 4),
+        Column("low", pl.Float64, f"lower end of its 95 % interval, {VARIATION}", "", "low", 4),
         Column("high", pl.Float64, "upper end of this interval", "", "high", 4),
         Column("p_value", pl.Float64, "two-sided p-value, by sign flips of the units or Student's t", PROBABILITY, "p"),
         Column("holm", pl.Float64, "p-value after Holm's correction over all pairs of the line and quantity",
