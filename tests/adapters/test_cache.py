@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tokbench.adapters import read
 from tokbench.adapters.cache import MOST, cache_folder
 from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.read import read_tokenizer
+from tokbench.pretokenization import schemes
 from tokbench.tokenizer.hugging_face import CHARACTERS
 
 Calls = list[str]
@@ -120,6 +122,19 @@ def test_files_of_a_folder_count(tmp_path: Path, calls: Calls) -> None:
         configuration.write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": end}))
         for _ in range(2):
             assert tokbench.load(file.parent).end_token == end
+    assert len(calls) == 2
+
+
+def test_files_next_to_a_file_count(tmp_path: Path, calls: Calls) -> None:
+    """Ranks take their pattern from a second file, which may change."""
+    ranks = tmp_path / "tokenizer.tiktoken"
+    ranks.write_text("".join(f"{b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256)))
+    for scheme in ("gpt2", "cl100k"):
+        pattern = str(schemes[scheme].pattern)
+        settings = {"pat_str": pattern, "special_tokens": {}}
+        ranks.with_name("tiktoken.json").write_text(json.dumps(settings))
+        for _ in range(2):
+            assert tokbench.load(ranks).pretokenization == scheme
     assert len(calls) == 2
 
 

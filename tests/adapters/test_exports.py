@@ -376,7 +376,7 @@ def test_check_compares_every_exported_file_with_the_tokenizer(monkeypatch: pyte
     assert re.fullmatch(
         r"the same ids in tokenizer_json \(([\d,]+) texts\), tiktoken \(\1 texts\), sentencepiece \([\d,]+ texts\); "
         "it cannot be exported as tokens",
-        found.told,
+        found.sentence,
     )
     assert list(found.numbers["held"]) == ["tokenizer_json", "tiktoken", "sentencepiece"]
     assert found.numbers["held"]["tiktoken"] > found.numbers["held"]["sentencepiece"] > SIZE
@@ -386,13 +386,15 @@ def test_check_compares_every_exported_file_with_the_tokenizer(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     found = exports(subject)
     assert found.passes is False
-    assert re.match(r"tiktoken returns other ids for [\d,]+ of [\d,]+ texts; it cannot be exported as tok", found.told)
+    assert re.match(
+        r"tiktoken returns other ids for [\d,]+ of [\d,]+ texts; it cannot be exported as tok", found.sentence
+    )
     assert "'tokenizers' is not installed" in found.numbers["not"]["tokenizer_json"]
     [example] = found.examples
     assert (len(example.data), example.what) == (3, "in tiktoken")
     ranked = Tokenizer(Vocabulary((*BYTES, b"ab", b"abc")), "none", "ranked")
     monkeypatch.setattr("tokbench.inspection.checks.agreement.FORMS", ("tokens",))
-    assert exports(TokenizerUnderTest(ranked)).told.startswith("the same ids in tokens (")
+    assert exports(TokenizerUnderTest(ranked)).sentence.startswith("the same ids in tokens (")
     assert exports(TokenizerUnderTest(object())).passes is None
 
 

@@ -17,9 +17,20 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
+from tokbench.adapters.forms.transformers import ORIGINAL
 from tokbench.errors import TokbenchError
+from tokbench.io.compression import plain_name
+from tokbench.io.contents import FILES as TOKENIZER_FILES
 from tokbench.tokenizer import Tokenizer
 
+FILES = (
+    *(name for group in TOKENIZER_FILES for name in group if not name.endswith("*")),
+    *("vocab.json", "encoder.json", "target.spm", "target_vocab.json", "tiktoken.json", *SETTINGS),
+)
+"""Files of a tokenizer: those that are downloaded from a repository, and those that readers open next to a file."""
+CODE_FILES = "tokenization_"
+"""Beginning of the names of code files, whose names say that a pattern is in the code."""
 LIBRARIES = ("tokbench", "tokenizers", "tiktoken", "sentencepiece", "transformers", "regex")
 ROOT = Path(__file__).parents[1]
 CODE = ("adapters", "kernels", "pretokenization", "segmentation", "tokenizer", "vocabulary.py")
@@ -75,11 +86,21 @@ def _remove_oldest(folder: Path) -> None:
 def _key(path: Path, settings: str) -> str:
     """Return the name of a tokenizer in the cache, in hexadecimal digits."""
     digest = hashlib.sha256("\n".join((settings, path.name, unicodedata.unidata_version, *_installed())).encode())
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    for file in filter(Path.is_file, files):
+    for file in _files_of(path):
         content = file.read_bytes() if file == path or file.suffix in SUFFIXES else b""
         digest.update(f"\n{file.name} {file.stat().st_size} {hashlib.sha256(content).hexdigest()}".encode())
     return digest.hexdigest()
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    """Yield the files that readers may open: those of a folder, or a file and those next to it with known names."""
+    if not path.is_dir():
+        yield path
+    for folder in (path, path / ORIGINAL, path.parent):
+        for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+            known = folder == path or plain_name(file.name) in FILES or file.name.startswith(CODE_FILES)
+            if known and file != path and file.is_file():
+                yield file
 
 
 @cache

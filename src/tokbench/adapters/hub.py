@@ -14,20 +14,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tokbench.adapters.cache import cache_folder
-from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
+from tokbench.adapters.cache import FILES, cache_folder
 from tokbench.errors import TokbenchError, shortened
-from tokbench.io.contents import FILES as TOKENIZER_FILES
 from tokbench.io.paths import HUB
 from tokbench.io.text_files import first_line
 from tokbench.runtime.progress import note
 
 NAME = re.compile(r"(?![.-])[\w.-]+(/(?![.-])[\w.-]+)?", re.ASCII)
-FILES = (
-    *(name for group in TOKENIZER_FILES for name in group if not name.endswith("*")),
-    *("vocab.json", "encoder.json", "target.spm", "target_vocab.json", "tiktoken.json", *SETTINGS),
-)
-"""Files of a repository that are downloaded."""
 REVISION = re.compile("[0-9a-f]{40}")
 RECORD = "fetched.json"
 """Record of the source in a folder of downloaded files."""
