@@ -130,10 +130,12 @@ $(VENV)/.built: $(VENV)/.linked setup.py tools/make_stubs.py $(KERNELS)
 	$(TIMED) $(BIN)/python setup.py --quiet build_ext --inplace; $(BIN)/python -m compileall -q src; $(DONE)
 	@touch $@
 
-docs: install $(SITE)/.installed  ## build the documentation as a site, build/site/index.html, with a search and the generated pages
+docs: install $(SITE)/.installed  ## build the documentation as a site, build/site/index.html, with a search, generated pages and reports
+	@echo "Building the reports of results/published: about 3 minutes on 2 cores, the first time"
+	@python tools/build_reports.py --processes $(CORES)
 	@python -m tools.stage_pages
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
-	@echo "The site: build/site/index.html"
+	@echo "Open build/site/index.html"
 
 $(SITE)/.installed: docs.lock $(VENV)/.installed
 	$(BIN)/python -m venv --clear $(SITE)

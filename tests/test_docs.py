@@ -145,3 +145,25 @@ def test_pages_name_the_same_requirements() -> None:
         assert sentence in " ".join((ROOT / page).read_text(encoding="utf-8").split())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["requires-python"] == ">=3.11,<3.13"
+
+
+def test_pages_of_the_site_open_reports_and_searches_find_definitions_first() -> None:
+    gallery, study = (Path(name) for name in ("docs/gallery.md", "results/published/study/README.md"))
+    texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in (gallery, study)}
+    shown = {page: stage_pages.page_of_site(page, text, {"greedtok", "study"}) for page, text in texts.items()}
+    assert "(images/gallery/greedtok.png)](../reports/greedtok.html)" in shown[gallery]
+    assert "reports/picky_bpe.html" not in shown[gallery]
+    assert "[Report of this experiment](../../../reports/study.html)" in shown[study]
+    assert shown[study].startswith("---\nsearch: {boost: 0.001}\n---\n")
+    rows = re.findall(r"^\|.*$", shown[study], re.MULTILINE)
+    excluded = re.findall(r"<div data-search-exclude.*?</div>", shown[study], re.DOTALL)
+    assert rows == [row for part in excluded for row in re.findall(r"^\|.*$", part, re.MULTILINE)]
+    assert stage_pages.page_of_site(Path("docs/gap.md"), "text", set()) == "text"
+
+
+def test_the_search_needs_no_network(tmp_path: Path) -> None:
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "plugins: [search, offline]" in settings
+    assert f"polyfills: [{stage_pages.SCRIPT}]" in settings
+    stage_pages.stage(tmp_path)
+    assert "window.Worker" in (tmp_path / stage_pages.SCRIPT).read_text(encoding="utf-8")

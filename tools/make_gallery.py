@@ -16,10 +16,8 @@ from build_reports import build
 from PIL import Image
 from render_published import ROOT
 
-PAGES = ROOT / "build" / "gallery"
 GALLERY = ROOT / "docs" / "gallery.md"
 PICTURES = ROOT / "docs" / "images"
-DEMO = ROOT / "results" / "demo" / "report.html"
 WIDTH, HEIGHT = 1280, 800
 README_HEIGHT = 1240
 COLORS = 256
@@ -34,11 +32,10 @@ def main() -> None:
     if given.chromium is None:
         parser.error("no Chromium here; name one with --chromium")
     wanted = given.names or re.findall(r"images/gallery/(\w+)\.png", GALLERY.read_text(encoding="utf-8"))
-    for page in build(PAGES, [name for name in wanted if name != "demo"]):
+    for page in build(wanted):
         picture(page, PICTURES / "gallery" / f"{page.stem}.png", HEIGHT, given.chromium)
-    if "demo" in wanted and DEMO.is_file():
-        picture(DEMO, PICTURES / "gallery" / "demo.png", HEIGHT, given.chromium)
-        picture(DEMO, PICTURES / "report.png", README_HEIGHT, given.chromium)
+        if page.stem == "demo":
+            picture(page, PICTURES / "report.png", README_HEIGHT, given.chromium)
 
 
 def picture(page: Path, path: Path, height: int, chromium: str) -> None:

@@ -1,7 +1,8 @@
 """Write the pages of the documentation's site to build/pages, for ``mkdocs build``: ``python -m tools.stage_pages``.
 
 Three pages are generated from docstrings and declarations. All others are copied from the repository, with the files
-that they link to. Paths stay those of the repository, so that relative links work.
+that they link to. Paths stay those of the repository, so that relative links work. Pages of results link to their
+reports, which ``tools/build_reports.py`` builds. Their tables are not in the search, so that definitions come first.
 """
 
 import re
@@ -20,6 +21,20 @@ GENERATED: dict[Path, Callable[[], str]] = {
     Path("docs/tables.md"): make_table_docs.page,
 }
 """Pages that exist only in the site, and the functions that write their text."""
+PUBLISHED = Path("results/published")
+REPORTS = ROOT / "build" / "gallery"
+"""Folder with the reports that ``tools/build_reports.py`` built."""
+GALLERY = Path("docs/gallery.md")
+PICTURE = re.compile(r"!\[[^]]*\]\(images/gallery/(\w+)\.png\)")
+TABLE = re.compile(r"^\|.*\n(?:\|.*\n?)+", re.MULTILINE)
+WEIGHTS = {
+    Path("docs/glossary.md"): 1000, Path("docs/measured"): 0.001, PUBLISHED: 0.001, Path("CHANGELOG.md"): 0.001,
+}  # fmt: skip
+"""Weights of pages and folders in the search: definitions come first, results last. A title counts 1,000 times."""
+REPORT = "reports/{}.html"
+"""Path of a report in the site."""
+SCRIPT = "assets/iframe-worker.js"
+"""Path of the script in the site without which the search needs a server."""
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 
 
@@ -52,10 +67,33 @@ def _parts(path: Path) -> tuple[str, ...]:
     return path.relative_to(ROOT).parts if path.is_relative_to(ROOT) else ()
 
 
+def page_of_site(path: Path, text: str, reports: set[str]) -> str:
+    """Return the text of a page as the site has it, with links to reports, and a weight for the search.
+
+    Args:
+        path: path of the page, relative to the root.
+        text: its text in the repository.
+        reports: names of the reports in the site.
+    """
+    link = "../" * (len(path.parts) - 1) + REPORT
+    if path == GALLERY:
+        links = {name: link.format(name) for name in sorted(reports)}
+        text = PICTURE.sub(lambda shown: f"[{shown[0]}]({links[shown[1]]})" if shown[1] in links else shown[0], text)
+        text += "".join(["\n## All reports\n\n", *(f"- [{name}]({links[name]})\n" for name in links)] if links else [])
+    if path.is_relative_to(PUBLISHED):
+        text = TABLE.sub(r'<div data-search-exclude markdown="1">\n\n\g<0>\n</div>\n', text)
+        if (name := path.parent.name) in reports:
+            title, _, rest = text.partition("\n")
+            text = f"{title}\n\n[Report of this experiment]({link.format(name)})\n{rest}"
+    weight = next((weight for place, weight in WEIGHTS.items() if path.is_relative_to(place)), None)
+    return text if weight is None else f"---\nsearch: {{boost: {weight}}}\n---\n{text}"
+
+
 def stage(folder: Path = PAGES) -> list[Path]:
-    """Write all pages and copy the files that they link to; return the paths of the pages, relative to the folder."""
+    """Write all pages and copy reports and linked files; return the paths of the pages, relative to the folder."""
     files = tracked()
-    texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in pages(files)}
+    built = {path.stem: path for path in REPORTS.glob("*.html")}
+    texts = {path: page_of_site(path, (ROOT / path).read_text(encoding="utf-8"), set(built)) for path in pages(files)}
     texts |= {path: write() for path, write in GENERATED.items()}
     shutil.rmtree(folder, ignore_errors=True)
     for path in {target for page, text in texts.items() for target in linked(page, text, files)}:
@@ -64,6 +102,11 @@ def stage(folder: Path = PAGES) -> list[Path]:
     for path, text in texts.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
+    copies = {REPORT.format(name): path for name, path in built.items()}
+    copies[SCRIPT] = ROOT / "tools" / "site" / Path(SCRIPT).name
+    for name, path in copies.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / name)
     return sorted(texts)
 
 
