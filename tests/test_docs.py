@@ -36,6 +36,7 @@ def test_generated_pages_are_in_the_site_and_not_in_the_checkout(tracked: list[P
 
 def test_every_link_of_the_site_leads_to_a_page_or_file(tracked: list[Path], site: dict[Path, str]) -> None:
     exist = {*tracked, *(folder for path in tracked for folder in path.parents), *(ROOT / page for page in site)}
+    exist |= {ROOT / "reports" / path.name for path in stage_pages.REPORTS.glob("*.html")}
     dead = []
     for page, text in site.items():
         for link in links(text):

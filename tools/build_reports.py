@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from analyse_published import analysed
-from render_published import ROOT, content_of, experiments
+from render_published import DECLARED, ROOT, content_of, experiment_of, experiments, kept
 
 from tokbench.io.atomic import atomic_file
 from tokbench.report.content import ReportContent
@@ -50,10 +50,10 @@ def build(names: Sequence[str] = (), processes: int = 1) -> list[Path]:
         processes: number of reports that are made at once (default 1).
     """
     PAGES.mkdir(parents=True, exist_ok=True)
-    chosen = [place for place in experiments() if not names or place.name in names]
+    chosen = [place for place in experiments() if (not names or place.name in names) and has_its_variants(place)]
     newest = max(_changed(ROOT / folder) for folder in ("src/tokbench", "experiments", "tools"))
     old = [place for place in chosen if not max(newest, _changed(place)) < _changed(_page_of(place))]
-    # Processes are started anew, since Polars has threads, which a fork would lose.
+    # Polars has threads, which a fork would lose.
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         list(pool.map(build_one, old))
     pages = [_page_of(place) for place in chosen]
@@ -81,6 +81,16 @@ def build_one(place: Path) -> None:
         render(with_scoreboard(place), partial)
         partial.write_text(without_files(partial.read_text(encoding="utf-8")), encoding="utf-8")
     print(f"{page.relative_to(ROOT)}: {page.stat().st_size / 1e6:.1f} MB", flush=True)
+
+
+def has_its_variants(place: Path) -> bool:
+    """Return whether the kept tables are of variants that today's configuration has; print a line if they are not."""
+    experiment, _ = experiment_of(place)
+    intrinsic = kept(place / "tidy", next(table for table in DECLARED if table.name == "intrinsic"))
+    others = set() if intrinsic is None else set(intrinsic["variant"]) - set(experiment.variants)
+    if others:
+        print(f"{place.name}: no report; its configuration has no variant {', '.join(sorted(others)[:3])}")
+    return not others
 
 
 def with_scoreboard(place: Path) -> ReportContent:

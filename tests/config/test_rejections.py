@@ -9,7 +9,9 @@ import yaml
 from tests.conftest import SCHEMES, Tokbench
 from tests.support.workflow.checkout import Prepared
 from tests.support.wrong_configurations import GONE, changed
+from tokbench.config.load import read
 from tokbench.construction import constructions
+from tokbench.errors import TokbenchError
 from tokbench.segmentation import segmentations
 
 
@@ -245,11 +247,6 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ),
     (
         "corpora/pydoc/source",
-        "text",
-        "corpora.pydoc.source.path: no path given; add it, or say --config pydoc=PATH on the command line",
-    ),
-    (
-        "corpora/pydoc/source",
         {"type": "text", "path": "absent.txt"},
         "corpora.pydoc.source.path: no file at 'absent.txt'; name an existing file, folder or pattern",
     ),
@@ -265,11 +262,6 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ),
     # Gold data
     ("resources", {"mine": "ladek"}, "resources.mine: 'ladek' is not one of british_lexicon_project, compoundpiece"),
-    (
-        "resources",
-        {"ladec": "ladec"},
-        "resources.ladec.path: no path given; add it, or say --config ladec=PATH on the command line",
-    ),
     (
         "resources",
         {"mine": {"type": "ladec", "path": "absent.csv"}},
@@ -316,6 +308,27 @@ def test_configuration(
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(changed(experiment, path, value)))
     assert tokbench("validate", file).message.startswith(f"tokbench: {file}: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "key", "entry"),
+    [
+        ("corpora/pydoc/source", "text", "corpora.pydoc.source.path", "pydoc"),
+        ("resources", {"ladec": "ladec"}, "resources.ladec.path", "ladec"),
+    ],
+)
+def test_a_path_may_come_from_the_command_line_of_a_run(
+    path: str, value: Any, key: str, entry: str, experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """A run without it is rejected; a check of the file names the options."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(changed(experiment, path, value)))
+    with pytest.raises(TokbenchError, match=f"{key}: no path given; .* --config {entry}=PATH"):
+        read(file)
+    outcome = tokbench("validate", file)
+    assert outcome.status == 0
+    assert f"--config {entry}=PATH, and check them with --set {entry}=PATH\n" in outcome.stderr
+    assert tokbench("validate", file, "--set", f"{entry}=absent").status == 2
 
 
 def test_configuration_without_a_mistake(experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:

@@ -103,13 +103,13 @@ def _copied() -> Iterator[str]:
 def validate_command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     """Check CONFIGURATION and print the size of the experiment. Errors are one line each and name the key.
 
-    Equal or unused recipes are notes, not errors.
+    Equal or unused recipes are notes, not errors. So are paths that the command line of a run gives.
     """
     from tokbench.commands.recipes import settings_of
-    from tokbench.config.load import read
+    from tokbench.config.load import validate_but_paths
     from tokbench.io.yaml import dump_yaml
 
-    experiment = read(configuration, settings_of(settings, "--set"))
+    experiment, missing = validate_but_paths(configuration, settings_of(settings, "--set"))
     if full:
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
@@ -140,6 +140,9 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
         click.echo(line)
     for note in notes(experiment):
         click.echo(f"note: {note}", err=True)
+    if missing:
+        run, check = (" ".join(f"{option}{name}=PATH" for name in missing) for option in ("", "--set "))
+        click.echo(f"note: paths are missing; run snakemake with --config {run}, and check them with {check}", err=True)
 
 
 def experiment_folder(results: str | None, configfile: str | None) -> str:

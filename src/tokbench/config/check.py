@@ -15,6 +15,7 @@ from tokbench.config.check_corpora import (
 )
 from tokbench.config.check_variants import variant_mistakes
 from tokbench.config.experiment import Experiment
+from tokbench.config.missing_paths import MissingPath
 from tokbench.config.sections import Size
 from tokbench.errors import TokbenchError, unknown_names
 from tokbench.evaluation.local_tasks import task_files
@@ -62,7 +63,7 @@ def _suites(experiment: Experiment) -> Iterator[str]:
         if name in experiment.corpora or name in experiment.resources:
             yield f"{key}: a corpus or a resource has this name, too, and paths contain it; rename one"
         if suite.path is None:
-            yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
+            yield MissingPath.of(f"{key}.path", name)
             continue
         try:
             yield from path_mistakes(f"{key}.path", [suite.path, *task_files(suite)], patterns=True)

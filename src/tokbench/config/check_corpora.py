@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from tokbench.config.experiment import Experiment
+from tokbench.config.missing_paths import MissingPath
 from tokbench.corpus.parts import is_divisible
 from tokbench.corpus.read import mistakes_of_fields
 from tokbench.corpus.source_files import files_of
@@ -107,7 +108,7 @@ def corpus_mistakes(experiment: Experiment) -> Iterator[str]:
             yield f"{key}.normalize: a corpus of counts has no text; leave the key out"
         if isinstance(corpus.source, FileSource):
             if not corpus.source.path:
-                yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"
+                yield MissingPath.of(f"{key}.source.path", name)
                 continue
             try:
                 files = files_of(corpus.source)
@@ -127,7 +128,7 @@ def resource_mistakes(experiment: Experiment) -> Iterator[str]:
         if name in experiment.corpora:
             yield f"{key}: a corpus has this name, too, and tables contain it; rename one"
         if not resource.path:
-            yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
+            yield MissingPath.of(f"{key}.path", name)
             continue
         try:
             files = [file for _, file in resource_files(resource.type, resource)]

@@ -5,7 +5,7 @@ content.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
+from tokbench.config.missing_paths import MissingPath
 from tokbench.corpus.duplicates import equal_files
 from tokbench.corpus.source_files import left_out
 from tokbench.corpus.sources import FileSource
@@ -40,13 +41,42 @@ def validate(values: Mapping[str, Any], name: str) -> Experiment:
     Raises:
         TokbenchError: one line for each wrong value; if there is none, one line for each contradiction.
     """
+    experiment, mistakes = _checked(values, name)
+    _reject(mistakes, name)
+    return experiment
+
+
+def validate_but_paths(path: Path | str, overrides: Mapping[str, Any]) -> tuple[Experiment, list[str]]:
+    """Validate a configuration file whose paths may be on the command line of a later run.
+
+    Args:
+        path: the file.
+        overrides: values by top-level key, as of :func:`read`.
+
+    Returns:
+        The experiment, and the names of entries that have no path.
+
+    Raises:
+        TokbenchError: as of :func:`read`, without a line for a missing path.
+    """
+    experiment, mistakes = _checked({**_read(path), **overrides}, str(path))
+    missing = [mistake for mistake in mistakes if isinstance(mistake, MissingPath)]
+    _reject([mistake for mistake in mistakes if mistake not in missing], str(path))
+    return experiment, [mistake.entry for mistake in missing]
+
+
+def _checked(values: Mapping[str, Any], name: str) -> tuple[Experiment, list[str]]:
+    """Return the experiment of a configuration, and its contradictions."""
     try:
         experiment = Experiment.model_validate(_with_paths(values))
     except ValidationError as error:
         raise TokbenchError(_with_names(explain(error, Experiment, name), values, name)) from None
-    if mistakes := check(experiment):
+    return experiment, check(experiment)
+
+
+def _reject(mistakes: Sequence[str], name: str) -> None:
+    if mistakes:
         raise TokbenchError("\n".join(dict.fromkeys(f"{name}: {mistake}" for mistake in mistakes)))
-    return experiment
 
 
 def _with_names(lines: str, values: Mapping[str, Any], name: str) -> str:

@@ -19,6 +19,7 @@ from tokbench.adapters.forms.ranks import sidecar_of
 from tokbench.adapters.forms.tiktoken import pattern_of_ranks
 from tokbench.adapters.forms.transformers import detect_format, file_in
 from tokbench.adapters.read import REVISION
+from tokbench.config.missing_paths import MissingPath
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions, options_with_recipes
 from tokbench.corpus.source_types import SOURCE_TYPES, AnySource
@@ -211,7 +212,7 @@ def _special(key: str, form: str, special: Mapping[str, int]) -> Iterator[str]:
 
 def _path(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
     if not variant.path:
-        yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
+        yield MissingPath.of(f"{key}.path", name)
         return
     if variant.revision is not None:
         if variant.form != "transformers":
