@@ -212,7 +212,6 @@ VALUES: list[tuple[str, Any, Pieces]] = [
     ("corpora/pydoc/source", {"type": "embedded", "max_documents": 0}, ("max_documents: must be at least 1",)),
     ("corpora/pydoc/source", {"type": "embedded", "max_documents": True}, ("must be a whole number (found true)",)),
     ("corpora/pydoc/source", {"type": "parquet", "path": 3}, ("corpora.pydoc.source.path: must be",)),
-    ("corpora/pydoc/source", {"type": "parquet", "path": []}, ("source.path: no path given",)),
     ("corpora/pydoc/source", {"type": "embedded", "languages": "en"}, ("languages: must be a list",)),
     (
         "corpora/pydoc/source",
