@@ -8,6 +8,7 @@ The measurement of scale: its fits and extrapolations on planted numbers, its te
 import json
 import math
 import os
+import base64
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from snakemake.utils import format as filled
 
 from benchmarks.scale import page, run
@@ -161,6 +163,24 @@ def test_init_writes_a_valid_experiment(tmp_path: Path, tokbench: Tokbench) -> N
     assert files(tmp_path / "mine") == WRITTEN
     assert all(name in said for name in WRITTEN)
     assert tokbench("validate", tmp_path / "mine" / "config.yaml").status == 0
+
+
+def test_init_writes_an_experiment_of_existing_tokenizers(tmp_path: Path, tokbench: Tokbench) -> None:
+    merges = [chr(number) + chr(number) for number in range(97, 107)]
+    for name in ("a.tiktoken", "b.tiktoken"):
+        ranks = [bytes([number]) for number in range(256)] + [one.encode() for one in merges]
+        lines = (f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(ranks))
+        (tmp_path / name).write_text("".join(lines))
+    texts = tmp_path / "product.jsonl"
+    texts.write_text('{"text": "Hello", "language": "en"}\n')
+    place, files_of_tokenizers = tmp_path / "mine", [tmp_path / "a.tiktoken", tmp_path / "b.tiktoken"]
+    assert tokbench("init", place, "--existing", *files_of_tokenizers, "--text", texts).status == 0
+    made = yaml.safe_load((place / "config.yaml").read_text())
+    assert made["variants"]["b"] == {"from": "tiktoken", "path": "../b.tiktoken"}
+    assert made["corpora"]["text"]["source"] == {"type": "jsonl", "path": ["../product.jsonl"]}
+    assert files(place) == WRITTEN
+    for words in (["--existing", files_of_tokenizers[0]], [files_of_tokenizers[0]], ["--text", texts]):
+        assert "needs files of tokenizers, and a text" in tokbench("init", tmp_path / "other", *words).message
 
 
 def test_files_of_init_name_existing_files_only(tmp_path: Path, tokbench: Tokbench) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tokbench.commands.declaration import command
-from tokbench.commands.inputs import CONFIGURATION, ResultsFolder
+from tokbench.commands.inputs import CONFIGURATION, TEXT, TOKENIZER, ResultsFolder
 from tokbench.commands.outputs import output_file
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
@@ -56,14 +56,22 @@ onerror:
     example="tokbench init mystudy",
 )
 @click.argument("folder", type=click.Path(file_okay=False))
-def init_command(folder: str) -> None:
+@click.argument("files", nargs=-1, type=TOKENIZER)
+@click.option("--existing", is_flag=True, help="Compare the tokenizers FILES on the texts of --text.")
+@click.option("--text", "texts", multiple=True, type=TEXT, help="File or folder of texts; may be repeated.")
+def init_command(folder: str, files: tuple[str, ...], existing: bool, texts: tuple[str, ...]) -> None:
     """Write a Snakefile, a configuration and profiles into FOLDER. Then run 'snakemake --cores 2' there.
 
-    The Snakefile uses the rules of the installed package. The configuration is that of the demo; edit it. Existing
-    files are never overwritten.
+    The Snakefile uses the rules of the installed package. The configuration is that of the demo; edit it. With
+    'tokbench init FOLDER --existing FILES --text FILE', it compares the tokenizers FILES. Existing files are never
+    overwritten.
     """
+    if (existing or files or texts) and not (existing and files and texts):
+        raise TokbenchError("--existing needs files of tokenizers, and a text: --existing FILES --text FILE")
     place = place_of_folder(folder)
     contents = {name: text.encode() for name, text in written().items()}
+    if existing:
+        contents["config.yaml"] = configured(files, texts, place).encode()
     for name in contents:
         if (place / name).exists():
             raise TokbenchError(f"{Path(folder) / name}: already exists; name another folder, or move it away")
@@ -73,6 +81,15 @@ def init_command(folder: str) -> None:
             partial.write_bytes(content)
     click.echo(f"{folder}: {', '.join(contents)}")
     click.echo(f"Edit {Path(folder) / 'config.yaml'} for your experiment, then run: cd {folder} && snakemake --cores 2")
+
+
+def configured(tokenizers: tuple[str, ...], texts: tuple[str, ...], place: Path) -> str:
+    """Return a configuration that compares tokenizers on texts, as YAML."""
+    from tokbench.config.existing import existing_configuration
+    from tokbench.io.yaml import dump_yaml
+
+    head = "# Existing tokenizers, compared on the texts below. Paths are relative to this folder.\n"
+    return head + dump_yaml(existing_configuration(tokenizers, texts, place))
 
 
 def written() -> dict[str, str]:
