@@ -5,10 +5,10 @@
 The measurement of scale: its fits and extrapolations on planted numbers, its text, its jobs and its page.
 """
 
+import base64
 import json
 import math
 import os
-import base64
 import re
 import subprocess
 import sys
