@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tokbench.commands.declaration import command
-from tokbench.commands.inputs import CONFIGURATION, TEXT, TOKENIZER, ResultsFolder
+from tokbench.commands.inputs import CONFIGURATION, TEXT, ResultsFolder, TokenizerPath
 from tokbench.commands.outputs import output_file
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
@@ -56,7 +56,7 @@ onerror:
     example="tokbench init mystudy",
 )
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.argument("files", nargs=-1, type=TOKENIZER)
+@click.argument("files", nargs=-1, type=TokenizerPath())
 @click.option("--existing", is_flag=True, help="Compare the tokenizers FILES on the texts of --text.")
 @click.option("--text", "texts", multiple=True, type=TEXT, help="File or folder of texts; may be repeated.")
 def init_command(folder: str, files: tuple[str, ...], existing: bool, texts: tuple[str, ...]) -> None:
