@@ -168,3 +168,18 @@ def test_the_search_needs_no_network(tmp_path: Path) -> None:
     assert f"polyfills: [{stage_pages.SCRIPT}]" in settings
     stage_pages.stage(tmp_path)
     assert "window.Worker" in (tmp_path / stage_pages.SCRIPT).read_text(encoding="utf-8")
+
+
+def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
+    """Without one, no page prints an address or the name of a package that does not exist."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    address = project["tool"]["tokbench"]["repository"]
+    assert project["project"].get("urls", {}).get("Repository", "") == address
+    for page, key in (("CITATION.cff", "repository-code"), ("mkdocs.yml", "repo_url")):
+        assert re.findall(rf"^{key}: (\S+)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE) == [
+            address
+        ] * bool(address), page
+    readme, steps = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/first_steps.md"))
+    cloned = re.findall(r"git clone (\S+)", readme + steps)
+    assert set(cloned) == ({address} if address else set())
+    assert address or "pip install tokbench" not in readme + steps
