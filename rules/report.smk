@@ -4,6 +4,7 @@ from tokbench.report.bibliography import publication_keys
 from tokbench.stages.report import ExampleTargets, ValidatedCorpora
 
 tokenizers, counted = all_tokenizers(experiment), all_counted(experiment)
+own_text = {"own_text": "<results>/own_text.js"} if experiment.external else {}
 examples, validated_corpora = ExampleTargets(experiment), ValidatedCorpora(experiment)
 
 
@@ -118,6 +119,7 @@ rule report:
         leaderboard="<results>/leaderboard.json",
     output:
         report("<results>/report.html", caption="../report/report.rst", category="Report"),
+        **own_text,
     log:
         "<logs>/report.log",
     benchmark:
@@ -128,6 +130,7 @@ rule report:
         job=records.of("report"),
         inputs=flags,
         expected=records.input_digests,
+        script=lambda wildcards, output: [part for file in output[1:] for part in ("--own-text", file)],
         code=code.of("report"),
     threads: 1
     resources:
@@ -137,7 +140,7 @@ rule report:
         "write the report"
     shell:
         "TOKBENCH_JOB={params.job:q} "
-        "tokbench report {params.inputs:q} --expected {params.expected:q} -o {output:q} &> {log:q}"
+        "tokbench report {params.inputs:q} --expected {params.expected:q} {params.script:q} -o {output[0]:q} &> {log:q}"
 
 
 rule leaderboard:

@@ -211,6 +211,34 @@ def test_equal_automata_and_vocabularies_are_stored_once() -> None:
     assert {len(row) for row in data["tokenizers"]} == {5}
 
 
+ADDED = """(given) => {
+  const data = JSON.parse(given.data);
+  const part = JSON.parse(given.part);
+  ownText.merge(data, part);
+  return JSON.stringify(data.tokenizers.map((one) => [one.name, ownText.cut(data, one, given.text).ids]));
+}"""
+
+
+@needs_script
+def test_tokenizers_that_do_not_fit_are_in_a_file_next_to_the_page(tmp_path: Path) -> None:
+    """A button loads it, and its tokenizers follow those of the page."""
+    small = Tokenizer(Vocabulary((*BYTES, b"th")), "gpt2", "greedy", name="small")
+    large = Tokenizer(Vocabulary((*BYTES, b"the", *(b"%06d" % number for number in range(2000)))), "none", "greedy",
+                      name="large")  # fmt: skip
+    assert own_text([small], 100_000, with_file=True) == own_text([small], 100_000)
+    box = own_text([small, large], 10_000, with_file=True)
+    assert box is not None
+    assert "large 2,257" in box.names
+    assert "Left out" not in box.note
+    part = box.script.removeprefix("ownText.add(").removesuffix(");\n")
+    found = run(ADDED, {"data": box.data, "part": part, "text": "the 000123"}, tmp_path)
+    by_name = {name.split()[0]: ids for name, ids in found}
+    assert by_name == {one.name: one.encode(b"the 000123").tolist() for one in (small, large)}
+    page = tmp_path / "report.html"
+    render(replace(with_sentences(), own_text=box), page)
+    assert '<button type="button" id="own-load" data-file="own_text.js">Load the vocabular' in page.read_text()
+
+
 def test_every_segmentation_is_embedded() -> None:
     """All but those that need counts of substrings, merges of more than two parts or characters, or documents."""
     others = {"split_tree", "merge_tuples", "superwords", "merge_characters", "merge_scores"}

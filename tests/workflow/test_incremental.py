@@ -26,7 +26,7 @@ from tokbench.workflow.tokenizers import initial_name
 
 EXPERIMENT = Path(__file__).parents[1] / "support" / "workflow" / "planned.yaml"
 SIZES = (1024, 1280)
-REPORT = {"figures", "typeset", "report.html"}
+REPORT = {"figures", "typeset", "report.html", "own_text.js"}
 PARTS = ("packed", "models", "embeddings")
 COUNTED = ("tokens", "speeds")
 ON_GOLD = ("intrinsic", "words")

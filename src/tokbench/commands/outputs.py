@@ -22,6 +22,8 @@ from tokbench.io.paths import literal
 Mark = Callable[[Path], bool]
 GENERATOR = '<meta name="generator" content="Tokbench">'
 """Mark of an HTML page."""
+ADDS = b"ownText.add("
+"""Beginning of a file with tokenizers of a page's box for the reader's own text."""
 HEAD = 4096
 """Bytes of a page that are searched for its generator."""
 
@@ -67,6 +69,15 @@ def page(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return GENERATOR.encode() in file.read(HEAD)
+    except OSError:
+        return False
+
+
+def own_text_script(path: Path) -> bool:
+    """Return whether a file has the tokenizers of a page's box for the reader's own text."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(ADDS)) == ADDS
     except OSError:
         return False
 

@@ -11,7 +11,7 @@ import click
 
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import CONFIGURATION, EXPECTED, EXPERIMENT, FOLDER, by_corpus, content_options
-from tokbench.commands.outputs import OutputFolder, keys, output_file, page
+from tokbench.commands.outputs import OutputFolder, keys, output_file, own_text_script, page
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
 from tokbench.runtime import exit_status
@@ -199,12 +199,19 @@ def _content(*, experiment: str, tables: str, statistics: str, examples: str | N
 )
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer for the reader's own text.")
 @click.option("--leaderboard", type=click.Path(exists=True), help="Leaderboard, for documents and bytes of the splits.")
+@output_file(
+    "--own-text",
+    "script",
+    mark=own_text_script,
+    help="File own_text.js next to the page, for tokenizers that do not fit into it.",
+)
 @output_file(mark=page, required=True, help="HTML file.")
 def report_command(
     speeds: tuple[str, ...],
     prepared: tuple[str, ...],
     tokenizers: tuple[str, ...],
     leaderboard: str | None,
+    script: str | None,
     output: str,
     **places: Any,
 ) -> None:
@@ -216,12 +223,12 @@ def report_command(
     from tokbench.io.provenance import last_day
     from tokbench.report.html import render
     from tokbench.report.leaderboard import read_splits
-    from tokbench.report.own_text import read_own_text
+    from tokbench.report.own_text import read_own_text, write_script
     from tokbench.report.speeds import read_speeds
 
     manifests = {folder.name: lines_of(read_findings(folder)) for folder in map(Path, prepared)}
     findings = {corpus: lines for corpus, lines in manifests.items() if lines}
-    box = read_own_text(tokenizers)
+    box = read_own_text(tokenizers, with_file=script is not None)
     content = replace(
         _content(**places),
         speeds=read_speeds(speeds),
@@ -230,6 +237,8 @@ def report_command(
         splits=read_splits(leaderboard) if leaderboard else {},
         finished=last_day(map(Path, tokenizers)),
     )
+    if script is not None:
+        write_script(box, script)
     render(content, output)
 
 

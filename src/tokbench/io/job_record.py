@@ -2,8 +2,8 @@
 
 The workflow passes the record to a command in the environment variable :data:`VARIABLE`, and every output of the
 command contains it: a folder in its :mod:`record <tokbench.io.folder_record>`, a JSON file under the key :data:`KEY`, a
-Parquet file in its metadata, a page and a bibliography in a comment at the end. So it is not lost when files are copied
-or the engine's notes are removed. Outputs of commands that are called by hand have no record.
+Parquet file in its metadata, a page, a script and a bibliography in a comment at the end. So it is not lost when files
+are copied or the engine's notes are removed. Outputs of commands that are called by hand have no record.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ DATE = "date"
 """Key in the record of a folder that a job of the workflow made: the time at which it was finished, in ns."""
 FOLDER_RECORD = ".tokbench.json"
 """File in an output folder that contains the record, see :mod:`tokbench.io.folder_record`."""
-COMMENTS = {".html": "<!-- tokbench job {} -->", ".bib": "% tokbench job {}"}
+COMMENTS = {".html": "<!-- tokbench job {} -->", ".bib": "% tokbench job {}", ".js": "// tokbench job {}"}
 """Comments that contain the record, by the ending of the file."""
 IN_COMMENT = re.compile(r"tokbench job (\{.*\})")
 IN_JSON = re.compile(rf'\s*\{{\s*"{KEY}"\s*:\s*')

@@ -7,23 +7,31 @@ the library compiles, with its character classes, so the browser's version of Un
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.io.atomic import atomic_file
+from tokbench.io.job_record import comment_of_job
 from tokbench.options import Options
 from tokbench.pretokenization import Pretokenization
 from tokbench.pretokenization.patterns.automaton import DEAD, Automaton
 from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
-from tokbench.report.wording import join_all
+from tokbench.report.wording import in_bytes, join_all
 from tokbench.segmentation.events import history_of
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary, costs_of, usable_scores
 
 MOST_BYTES = 1_000_000
 """Most bytes of embedded data, so that the page stays below 2 MB."""
+FILE = "own_text.js"
+"""File next to the page with the tokenizers that do not fit into it. A script, as pages of a disk load no data."""
+CALL = "ownText.add({});\n"
+"""Content of this file."""
 LONGEST_TEXT = 500
 """Most characters of a text."""
 START = "Tokenizers aren't naïve: they split 1,234 words 🙂"
@@ -53,38 +61,58 @@ class OwnText:
         note: explanation of the rows, and tokenizers that are left out, each with the reason.
         start: initial text.
         longest: most characters of a text.
+        script: content of :data:`FILE`, which the page loads when the reader asks for it; empty without such a file.
+        names: names of the tokenizers in it.
     """
 
     data: str
     note: str
     start: str = START
     longest: int = LONGEST_TEXT
+    script: str = ""
+    names: Sequence[str] = ()
+
+    @property
+    def file(self) -> str:
+        """Name of the file next to the page; empty if there is none."""
+        return FILE if self.script else ""
+
+    @property
+    def offer(self) -> str:
+        """Text of the button that loads the file."""
+        return f"Load the vocabularies of {join_all(self.names)} ({in_bytes(len(self.script.encode()))})"
 
 
-def own_text(tokenizers: Iterable[Tokenizer], most_bytes: int = MOST_BYTES) -> OwnText | None:
+def own_text(
+    tokenizers: Iterable[Tokenizer], most_bytes: int = MOST_BYTES, *, with_file: bool = False
+) -> OwnText | None:
     """Return the box for some tokenizers; None if there are none.
 
     Args:
         tokenizers: tokenizers in the order of their rows. A tokenizer that would exceed the limit is left out; later
             ones may still fit.
         most_bytes: most bytes of the data in UTF-8 (default: 1,000,000).
+        with_file: True if tokenizers that would exceed the limit are in a file next to the page (default: False).
     """
     made = list(tokenizers)
     sizes = {tokenizer.nominal_size for tokenizer in made}
-    page = _Page()
+    page, beyond = _Page(), _Page()
     left_out: list[str] = []
     for tokenizer in made:
         name = tokenizer.name if len(sizes) == 1 else f"{tokenizer.name} {tokenizer.nominal_size:,}"
         if reason := unsupported_reason(tokenizer):
             left_out.append(f"{name} ({reason})")
-        elif not page.add(name, tokenizer, most_bytes):
+        elif not page.add(name, tokenizer, most_bytes) and not (with_file and beyond.add(name, tokenizer, inf)):
             left_out.append(f"{name} (its vocabulary does not fit into the {most_bytes / 1e6:g} MB of this box)")
     if not made:
         return None
     without = [f"Left out: {join_all(left_out)}."] if left_out else []
-    if not page.tokenizers:
+    rows = [*page.tokenizers, *beyond.tokenizers]
+    if not rows:
         return OwnText("", without[0])
-    return OwnText(page.written(), " ".join([HOW.format(first=page.tokenizers[0]["name"]), *without]))
+    note = " ".join([HOW.format(first=rows[0]["name"]), *without])
+    script = CALL.format(beyond.written()) if beyond.tokenizers else ""
+    return OwnText(page.written(), note, script=script, names=[row["name"] for row in beyond.tokenizers])
 
 
 def unsupported_reason(tokenizer: Tokenizer) -> str:
@@ -119,7 +147,7 @@ class _Page:
         self.tokenizers: list[dict[str, Any]] = []
         self.size = 0
 
-    def add(self, name: str, tokenizer: Tokenizer, most_bytes: int) -> bool:
+    def add(self, name: str, tokenizer: Tokenizer, most_bytes: float) -> bool:
         """Add a tokenizer if its data fit; return True if they do."""
         automaton = _automaton(tokenizer.scheme)
         pretokenizer = "null" if automaton is None else _json(_steps(automaton))
@@ -215,6 +243,15 @@ def _scores(
     return {"scores": [score if used else None for score, used in pairs]}
 
 
-def read_own_text(folders: Sequence[str], load: Callable[[str], Tokenizer] = Tokenizer.load) -> OwnText | None:
-    """Return the box for tokenizers in folders; None if there are none."""
-    return own_text(map(load, folders))
+def read_own_text(
+    folders: Sequence[str], load: Callable[[str], Tokenizer] = Tokenizer.load, *, with_file: bool = False
+) -> OwnText | None:
+    """Return the box for tokenizers in folders, see :func:`own_text`; None if there are none."""
+    return own_text(map(load, folders), with_file=with_file)
+
+
+def write_script(box: OwnText | None, path: Path | str) -> None:
+    """Write the file next to the page, atomically; without tokenizers if all fit into the page."""
+    with atomic_file(path) as unfinished:
+        script = box.script if box is not None and box.script else CALL.format(_Page().written())
+        unfinished.write_text(script + comment_of_job(".js"), encoding="utf-8")

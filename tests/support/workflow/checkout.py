@@ -33,7 +33,7 @@ def leave(path, text):
         import polars
 
         polars.DataFrame({"command": text}).write_parquet(path, metadata=job_metadata())
-    elif path.suffix in (".html", ".bib"):
+    elif path.suffix in (".html", ".bib", ".js"):
         path.write_text(text + comment_of_job(path.suffix))
     elif path.suffix == ".csv":
         path.write_text(text)
@@ -45,9 +45,9 @@ def leave(path, text):
 
 arguments = Path(sys.argv[1][1:]).read_text().removesuffix("\\0").split("\\0")
 FURTHER = {"pack": "--token-counts", "count_tokens": "--speed", "measure_resource": "--by-word"}
-FURTHER["leaderboard"] = "--table"
+FURTHER |= {"leaderboard": "--table", "report": "--own-text"}
 output = Path(arguments[arguments.index("--result" if "--result" in arguments else "-o") + 1])
-if arguments[0] in FURTHER:
+if FURTHER.get(arguments[0]) in arguments:
     leave(Path(arguments[arguments.index(FURTHER[arguments[0]]) + 1]), "further output")
 leave(output, "\\0".join(arguments))
 """

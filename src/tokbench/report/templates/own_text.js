@@ -471,6 +471,10 @@ const ownText = (() => {
     let timer = 0;
     const answer = () => {
       const bytes = utf8(input.value);
+      if (data.tokenizers.length === 0) {
+        figure.hidden = true;
+        return "";
+      }
       const cuts = data.tokenizers.map((tokenizer) => cut(data, tokenizer, bytes));
       const ends = [0, ...cuts[0].ends];
       const pieces = new Set(cuts[0].ends.map((end, number) => `${ends[number]} ${end}`));
@@ -485,9 +489,42 @@ const ownText = (() => {
     });
     said.textContent = answer();
     box.hidden = false;
+    const button = box.querySelector("#own-load");
+    if (button) button.addEventListener("click", () => load(button, data, () => { said.textContent = answer(); }));
   }
 
-  return { utf8, decoded, cut, visible, open };
+  let receive = () => {};
+
+  /* Add the tokenizers of a file next to the page. It is a script, because pages of a disk may not read other files. */
+  function load(button, data, answer) {
+    const script = document.createElement("script");
+    receive = (part) => {
+      merge(data, part);
+      button.parentElement.hidden = true;
+      answer();
+    };
+    script.addEventListener("error", () => {
+      button.textContent = `${button.dataset.file} is not next to this page; copy it there, too`;
+      button.disabled = false;
+    });
+    button.disabled = true;
+    script.src = button.dataset.file;
+    document.body.append(script);
+  }
+
+  function merge(data, part) {
+    const [pretokenizers, vocabularies] = [data.pretokenizers.length, data.vocabularies.length];
+    data.pretokenizers.push(...part.pretokenizers);
+    data.vocabularies.push(...part.vocabularies);
+    for (const one of part.tokenizers) {
+      const places = { pretokenizer: one.pretokenizer + pretokenizers, vocabulary: one.vocabulary + vocabularies };
+      data.tokenizers.push({ ...one, ...places });
+    }
+  }
+
+  const add = (part) => receive(part);
+
+  return { utf8, decoded, cut, visible, open, merge, add };
 })();
 
 if (typeof document !== "undefined" && document.getElementById("own-text")) {
