@@ -119,6 +119,7 @@ def _best_statement(ranked: Sequence[Row], rows: Sequence[Row], baseline: Row | 
         part: rows of the corpus, with those by language.
     """
     best, *others = ranked
+    # The comparison with the baseline, or of the next tokenizer with the best one.
     sentence = ""
     if baseline is not None and baseline is not best and best["difference"] is not None:
         sentence = existing_sentence(best, baseline)
@@ -129,6 +130,7 @@ def _best_statement(ranked: Sequence[Row], rows: Sequence[Row], baseline: Row | 
     if None not in ends:
         low, high = (format_value(end, "real", 2) for end in ends)
         value += f" (95 % interval {low} to {high})"
+    # Verdicts on the other tokenizers.
     worse = [row for row in others if row["verdict"] == WORSE]
     counts = f"{len(worse)} of {pluralise(len(others), 'other')} significantly worse."
     names = {verdict: [row["variant"] for row in others if row["verdict"] == verdict] for verdict in (ALIKE, UNTESTED)}

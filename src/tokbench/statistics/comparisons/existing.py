@@ -70,6 +70,7 @@ def existing_tokenizers(
             unit = unit_names.get(str(corpus))
             for (language,), part in counts.sort("language").group_by("language", maintain_order=True):
                 parts.append((str(language), _of_language(family, part, unit), part))
+        # Rows of all documents, then of each language.
         premiums = _premiums(counts)
         for language, of_part, part in parts:
             judged = {row["variant"]: row for row in ranking_rows(of_part, baselines_of_all, pretokenizers_of_all)}
