@@ -460,14 +460,14 @@ def test_translations_of_picky_bpe(text: Path) -> None:
             one.variant == one.target_variant,
             experiment.translation_models[one.model].epochs,
         )
-        for one in Translations(experiment).trained
+        for one in Translations(experiment).entries
     )
     assert found == {
         **{(source, target, 8192, True, 20): 5 for source, target in (("en", "de"), ("de", "et"), ("uk", "et"))},
         **{("en", "de", size, True, epochs): 5 for size, epochs in ((16384, 20), (32768, 25), (65536, 20))},
         **{("en", "de", size, False, epochs): 5 for size, epochs in ((8192, 20), (16384, 25), (32768, 20))},
     }
-    for one in Translations(experiment).trained:
+    for one in Translations(experiment).entries:
         source, target = (experiment.variants[name] for name in (one.variant, one.target_variant))
         assert source.construction == target.construction
         joint = one.variant == one.target_variant
@@ -480,7 +480,7 @@ def test_small_translations_of_picky_bpe(text: Path) -> None:
     experiment = load("small/picky_bpe", text)
     found = {
         (experiment.variants[one.variant].construction.threshold, experiment.translation_models[one.model].seed)
-        for one in Translations(experiment).trained
+        for one in Translations(experiment).entries
     }
     assert found == set(product([1.0, 0.9, 0.7, 0.6], [0, 1]))
     first, second = experiment.translation_models.values()
@@ -549,7 +549,7 @@ def test_dry_runs_with_small_files_plan_every_tokenizer_and_model(name: str, che
     experiment = load(name, text)
     assert jobs["build"] == len(all_tokenizers(experiment))
     assert jobs.get("pretrain", 0) == len(all_trained(experiment))
-    assert jobs.get("train_translation", 0) == len(Translations(experiment).trained)
+    assert jobs.get("train_translation", 0) == len(Translations(experiment).entries)
     assert {"tabulate", "analyse", "report"} <= jobs.keys()
 
 
@@ -582,7 +582,7 @@ def test_pages_have_the_operations_of_the_papers_models(text: Path) -> None:
     picky, sentences = load("picky_bpe", text), np.full(1000, 30)
     million = sum(
         1000 * options.epochs * translation_training_flops(options, sentences, sentences, int(one.size))
-        for one in Translations(picky).trained
+        for one in Translations(picky).entries
         for options in [picky.translation_models[one.model]]
     )
     assert costs_in("picky_bpe") == written(million, 4 * million)

@@ -302,7 +302,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
 def _bytes_of(token: Any) -> bytes:
     try:
         return unspell(token)
-    except (KeyError, AttributeError):
+    except (UnicodeEncodeError, AttributeError):
         shown = token[:60] if isinstance(token, str) else token
         raise TokbenchError(f"{shown!a:.80} spells no token; pass tokens of this tokenizer") from None
 
