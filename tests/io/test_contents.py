@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -128,7 +129,8 @@ def test_more_than_two_tokenizers_are_compared_with_the_first(
         assert {one["opened"]["a"]["place"] for one in found} == {str(tokenizer)}
         assert all("1 document:" in part["heading"] for one in found for part in one["parts"])
     shown = tokbench("compare", *words, "--pattern", "gpt2").stdout.decode()
-    assert shown.count("Tokens of 1 document") == 2
+    assert shown.count("Tokens of 1 document") == 1
+    assert [len(re.findall(rf"^  {word.name}  ", shown, re.MULTILINE)) for word in words[:3]] == [1, 1, 1]
 
 
 def test_a_text_between_tokenizers_is_not_counted(
@@ -157,14 +159,22 @@ def test_variants_of_an_experiment_are_no_texts(
     assert [one["b"] for one in json.loads(done.stdout)["comparisons"]] == ["b", "c"]
 
 
-FREE = {"build": "method", "methods": "names", "init": "folder", "show": "words", "compare": "words", "import": "path"}
+FREE: dict[str, tuple[str, ...]] = {
+    "build": ("method",),
+    "methods": ("names",),
+    "init": ("folder",),
+    "show": ("words",),
+    "compare": ("words",),
+    "import": ("path",),
+    "download": ("archives", "folder", "names"),
+}
 """Arguments that are no existing file or folder of one kind."""
 
 
 def arguments() -> Iterator[tuple[str, click.Argument]]:
     for name in declarations():
         for parameter in find_command(name).params:
-            if isinstance(parameter, click.Argument) and FREE.get(name) != parameter.name:
+            if isinstance(parameter, click.Argument) and parameter.name not in FREE.get(name, ()):
                 yield name, parameter
 
 
