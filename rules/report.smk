@@ -118,7 +118,7 @@ rule report:
         prepared=collect("<results>/corpus/{corpus}", corpus=list(dict.fromkeys(of.on for of in counted))),
         leaderboard="<results>/leaderboard.json",
     output:
-        report("<results>/report.html", caption="../report/report.rst", category="Report"),
+        page=report("<results>/report.html", caption="../report/report.rst", category="Report"),
         **own_text,
     log:
         "<logs>/report.log",
@@ -140,7 +140,7 @@ rule report:
         "write the report"
     shell:
         "TOKBENCH_JOB={params.job:q} "
-        "tokbench report {params.inputs:q} --expected {params.expected:q} {params.script:q} -o {output[0]:q} &> {log:q}"
+        "tokbench report {params.inputs:q} --expected {params.expected:q} {params.script:q} -o {output.page:q} &> {log:q}"
 
 
 rule leaderboard:
