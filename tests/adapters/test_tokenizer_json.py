@@ -20,6 +20,7 @@ from tests.support.external_tokenizers import TEXT, level, library_ids, read, wh
 from tokbench.adapters.export_hugging_face import export
 from tokbench.adapters.forms.patterns import native_setting
 from tokbench.adapters.forms.tokenizer_json import _translation
+from tokbench.adapters.read import read_tokenizer
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import pretokenization_of
 from tokbench.tokenizer import Tokenizer
@@ -302,7 +303,7 @@ def test_ids_are_compared_on_every_added_token(level: dict[str, Any], tmp_path: 
     assert " and 47 texts with its added tokens" in why(tokenizer)
     encode = HuggingFace.encode
     monkeypatch.setattr(HuggingFace, "encode", lambda self, text: encode(self, text.replace("<unused2987>", "")))
-    assert isinstance(read(path, "tokenizer_json"), AdaptedTokenizer)
+    assert isinstance(read_tokenizer(path, "tokenizer_json", again=True), AdaptedTokenizer)
 
 
 @pytest.mark.parametrize("number", [400, 1300])
