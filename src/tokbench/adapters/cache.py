@@ -85,10 +85,16 @@ def _remove_oldest(folder: Path) -> None:
 
 def _key(path: Path, settings: str) -> str:
     """Return the name of a tokenizer in the cache, in hexadecimal digits."""
-    digest = hashlib.sha256("\n".join((settings, path.name, unicodedata.unidata_version, *_installed())).encode())
+    digest = hashlib.sha256(
+        "\n".join((settings, path.name, unicodedata.unidata_version, *_installed())).encode("utf-8", "surrogateescape")
+    )
     for file in _files_of(path):
         content = file.read_bytes() if file == path or file.suffix in SUFFIXES else b""
-        digest.update(f"\n{file.name} {file.stat().st_size} {hashlib.sha256(content).hexdigest()}".encode())
+        digest.update(
+            f"\n{file.name} {file.stat().st_size} {hashlib.sha256(content).hexdigest()}".encode(
+                "utf-8", "surrogateescape"
+            )
+        )
     return digest.hexdigest()
 
 
