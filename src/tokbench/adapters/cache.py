@@ -102,7 +102,8 @@ def _files_of(path: Path) -> Iterator[Path]:
     """Yield the files that readers may open: those of a folder, or a file and those next to it with known names."""
     if not path.is_dir():
         yield path
-    for folder in (path, path / ORIGINAL, path.parent):
+    above = [path.parent.parent] if path.parent.name == ORIGINAL else []
+    for folder in (path, path / ORIGINAL, path.parent, *above):
         for file in sorted(folder.iterdir()) if folder.is_dir() else ():
             known = folder == path or plain_name(file.name) in FILES or file.name.startswith(CODE_FILES)
             if known and file != path and file.is_file():
