@@ -328,4 +328,4 @@ def test_check_and_the_scoreboard_measure_the_same_way(
     assert asked == [texts, texts]
     written = json.loads((tmp_path / "speed.json").read_text())
     assert found.numbers["bytes_per_second"] == written["bytes"] / written["seconds"]
-    assert "cold" in found.told
+    assert "cold" in found.sentence

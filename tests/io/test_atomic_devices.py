@@ -76,7 +76,7 @@ def test_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 NOTES = b"the cat sat on the mat"
 FOREIGN = "the file exists, and nothing in it shows that Tokbench wrote it as the same kind of output; "
-INPUTS = {"--checkpoints", "--comet", "--configfile", "--counts", "--file", "--initial"}
+INPUTS = {"--archives", "--checkpoints", "--comet", "--configfile", "--counts", "--file", "--initial"}
 """Options of paths that need not exist and are no outputs."""
 
 
@@ -96,7 +96,7 @@ def test_every_file_that_is_written_is_checked() -> None:
                 known = isinstance(option.type, OutputFile | OutputFolder) or INPUTS & {*option.opts}
                 assert known, f"{name} {option.opts}"
                 checked += [name] * isinstance(option.type, OutputFile)
-    assert len(checked) == 34
+    assert len(checked) == 38
 
 
 def test_an_input_is_no_output(notes: Path, tokenizer: Path, tmp_path: Path, tokbench: Tokbench) -> None:

@@ -214,7 +214,7 @@ def test_equal_automata_and_vocabularies_are_stored_once() -> None:
 ADDED = """(given) => {
   const data = JSON.parse(given.data);
   const part = JSON.parse(given.part);
-  ownText.merge(data, part);
+  ownText.appendPart(data, part);
   return JSON.stringify(data.tokenizers.map((one) => [one.name, ownText.cut(data, one, given.text).ids]));
 }"""
 

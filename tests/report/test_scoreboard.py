@@ -228,7 +228,7 @@ def test_token_shares_are_not_ranked_if_token_counts_differ() -> None:
         True
     ]
     [part] = compared_by("bpe", "random", [(400, 400)], intrinsic)
-    assert [(line.row["definition"], line.ahead) for line in part.lines] == [(OF_BYTES, "a")]
+    assert [(line.row["definition"], line.leader) for line in part.lines] == [(OF_BYTES, "a")]
 
 
 def test_bounds_follow_the_gaps_and_measures_appear_once() -> None:

@@ -499,7 +499,7 @@ const ownText = (() => {
   function load(button, data, answer) {
     const script = document.createElement("script");
     receive = (part) => {
-      merge(data, part);
+      appendPart(data, part);
       button.parentElement.hidden = true;
       answer();
     };
@@ -512,7 +512,7 @@ const ownText = (() => {
     document.body.append(script);
   }
 
-  function merge(data, part) {
+  function appendPart(data, part) {
     const [pretokenizers, vocabularies] = [data.pretokenizers.length, data.vocabularies.length];
     data.pretokenizers.push(...part.pretokenizers);
     data.vocabularies.push(...part.vocabularies);
@@ -524,7 +524,7 @@ const ownText = (() => {
 
   const add = (part) => receive(part);
 
-  return { utf8, decoded, cut, visible, open, merge, add };
+  return { utf8, decoded, cut, visible, open, appendPart, add };
 })();
 
 if (typeof document !== "undefined" && document.getElementById("own-text")) {
