@@ -54,7 +54,7 @@ def cached(path: Path, settings: str, read: Callable[[], Tokenizer], *, again: b
         TokbenchError: ``read`` raises it.
     """
     folder = cache_folder()
-    if folder is None:
+    if folder is None or not (path.is_file() or path.is_dir()):  # A pipe can be read only once.
         return read()
     kept = folder / _key(path, settings)
     if kept.is_dir() and not again:
