@@ -230,6 +230,7 @@ def test_all_contradictions_are_listed_at_once(tmp_path: Path, tokbench: Tokbenc
     assert outcome.status == 2
     lines = [line.partition(str(file))[2] for line in outcome.stderr.splitlines()]
     assert sorted(line.split(": ")[1] for line in lines) == [
+        "corpora.other.source.path",
         "corpora.other.splits",
         "report.venn",
         "report.venn",

@@ -57,11 +57,12 @@ def validate_but_paths(path: Path | str, overrides: Mapping[str, Any]) -> tuple[
         The experiment, and the names of entries that have no path.
 
     Raises:
-        TokbenchError: as of :func:`read`, without a line for a missing path.
+        TokbenchError: as of :func:`read`, unless missing paths are the only mistakes.
     """
     experiment, mistakes = _checked({**_read(path), **overrides}, str(path))
     missing = [mistake for mistake in mistakes if isinstance(mistake, MissingPath)]
-    _reject([mistake for mistake in mistakes if mistake not in missing], str(path))
+    if len(missing) < len(mistakes):
+        _reject(mistakes, str(path))
     return experiment, [mistake.entry for mistake in missing]
 
 
