@@ -118,8 +118,8 @@ rule report:
         prepared=collect("<results>/corpus/{corpus}", corpus=list(dict.fromkeys(of.on for of in counted))),
         leaderboard="<results>/leaderboard.json",
     output:
-        page=report("<results>/report.html", caption="../report/report.rst", category="Report"),
         **own_text,
+        page=report("<results>/report.html", caption="../report/report.rst", category="Report"),
     log:
         "<logs>/report.log",
     benchmark:
