@@ -130,7 +130,7 @@ rule report:
         job=records.of("report"),
         inputs=flags,
         expected=records.input_digests,
-        script=lambda wildcards, output: [part for file in output[1:] for part in ("--own-text", file)],
+        script=lambda wildcards, output: ["--own-text", output.own_text] if own_text else [],
         code=code.of("report"),
     threads: 1
     resources:
