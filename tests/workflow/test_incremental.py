@@ -587,6 +587,13 @@ def test_report_of_snakemake(finished: Checkout) -> None:
     assert "</html>" in (finished.folder / "provenance.html").read_text()
 
 
+def test_report_writes_a_page_and_the_script_next_to_it(finished: Checkout) -> None:
+    """The order of the outputs in the rule decides nothing."""
+    wanted = ("--dry-run", "--printshellcmds", "--verbose", "--force", "report", "--configfile", "planned.yaml")
+    commands = finished.snakemake(*wanted)
+    assert "--own-text results/planned/own_text.js -o results/planned/report.html" in commands
+
+
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
