@@ -153,6 +153,23 @@ def test_each_conversation_is_a_document(archives: Path, tmp_path: Path) -> None
     assert error == "data.json: not an object of conversations; correct the list of archives"
 
 
+def test_each_emoji_and_each_tone_of_its_skin_is_a_document(archives: Path, tmp_path: Path) -> None:
+    tone = {"label": "waving hand: dark skin tone", "unicode": "👋🏿"}
+    emoji = [{"label": "waving hand", "unicode": "👋", "skins": [tone]}, {"label": "eyes", "unicode": "👀", "order": 1}]
+    package(archives / PACKAGE, {"data.json": json.dumps(emoji).encode()})
+    part = {"archive": "scoped", "members": "data.json", "language": "emoji", "format": "emoji"}
+    records = [("waving hand", "👋"), ("waving hand: dark skin tone", "👋🏿"), ("eyes", "👀")]
+    text = "".join(
+        json.dumps({"title": title, "language": "emoji", "text": text}, ensure_ascii=False) + "\n"
+        for title, text in records
+    )
+    assert not made(archives, tmp_path / "made", {"emoji.jsonl": member(text.encode(), documents=[part])})  # type: ignore[arg-type]
+    assert (tmp_path / "made" / "emoji.jsonl").read_text() == text
+    package(archives / PACKAGE, {"data.json": b'[{"label": 1}]'})
+    [error] = made(archives, tmp_path / "again", {"emoji.jsonl": member(text.encode(), documents=[part])})  # type: ignore[arg-type]
+    assert error == "data.json: not a list of emoji; correct the list of archives"
+
+
 @pytest.mark.parametrize("content", [b"{", b'{"a": 1}', b"[1]"])
 def test_vocabulary_that_is_no_list_of_pieces_is_rejected(content: bytes) -> None:
     assert "correct the list of archives" in told(lambda: bert_vocabulary(content, "vocab.json"))

@@ -39,9 +39,10 @@ class Documents(Options):
     """Pattern of the members' names, in which ``*`` also matches ``/``."""
     language: str
     """Language of the documents, written in each record."""
-    format: Literal["texts", "conversations"] = "texts"
-    """Format of a member: one document; or a JSON object of conversations with ``messages`` in turns, each conversation
-    a document and each message a line. Default: ``texts``."""
+    format: Literal["texts", "conversations", "emoji"] = "texts"
+    """Format of a member: one document; a JSON object of conversations with ``messages`` in turns, each conversation a
+    document and each message a line; or a JSON list of emoji with ``label``, ``unicode`` and ``skins``, each emoji a
+    document. Default: ``texts``."""
     max_bytes: Annotated[int, Field(gt=0)] | None = None
     """Bytes of documents to keep at most, chosen by the checksums of their names. Default: all."""
     longest: Annotated[int, Field(gt=0)] = 100_000

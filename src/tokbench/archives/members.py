@@ -113,8 +113,8 @@ def _records(part: Documents, path: Path) -> Iterator[bytes]:
         names = [name for name in members.names if fnmatchcase(name, part.members)]
         if not names:
             raise TokbenchError(f"{path}: no member matches {shortened(part.members)}; correct the list")
-        found = _texts(names, members.read) if part.format == "texts" else _conversations(names, members.read)
-        kept = [(title, text) for title, full in found if (text := _shortened(full, part)).strip()]
+        documents = READERS[part.format](names, members.read)
+        kept = [(title, text) for title, full in documents if (text := _shortened(full, part)).strip()]
     for title, text in _sample(kept, part.max_bytes):
         record = {"title": title, "language": part.language, "text": text}
         yield f"{json.dumps(record, ensure_ascii=False)}\n".encode()
@@ -145,6 +145,20 @@ def _conversations(names: Iterable[str], read: Read) -> Iterator[tuple[str, str]
                 yield key, "".join(f"{line}\n" for line in lines)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise TokbenchError(f"{name}: not an object of conversations; correct the list of archives") from None
+
+
+def _emoji(names: Iterable[str], read: Read) -> Iterator[tuple[str, str]]:
+    """Yield label and characters of each emoji, and of its forms by tone of skin."""
+    for name in names:
+        try:
+            for emoji in json.loads(read(name)):
+                yield from ((form["label"], form["unicode"]) for form in (emoji, *emoji.get("skins", ())))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise TokbenchError(f"{name}: not a list of emoji; correct the list of archives") from None
+
+
+READERS = {"texts": _texts, "conversations": _conversations, "emoji": _emoji}
+"""Functions that yield title and text of documents, by the format of their members."""
 
 
 def _sample(documents: list[tuple[str, str]], max_bytes: int | None) -> list[tuple[str, str]]:
