@@ -33,10 +33,10 @@ from tokbench.adapters.read import read_tokenizer
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks import vocabulary
 from tokbench.inspection.checks.subject import TokenizerUnderTest
+from tokbench.kernels.loss import bytes_lost
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.libraries import open_library
-from tokbench.tokenizer.roundtrip import bytes_lost
 from tokbench.vocabulary import BYTES, Vocabulary
 
 

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tokbench.errors import shortened
+from tokbench.kernels.loss import bytes_lost
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.encoder import TokenSpans
 from tokbench.tokenizer.libraries import Library, characters_changed, library_errors
-from tokbench.tokenizer.roundtrip import bytes_lost, common_bytes, readable
+from tokbench.tokenizer.roundtrip import common_bytes, readable
 
 SHOWN = 40
 """Bytes shown of the first difference."""

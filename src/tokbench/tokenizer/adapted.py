@@ -22,6 +22,7 @@ from tokbench.io.json import read_json
 from tokbench.io.numbers import MOST_THREADS, whole_argument
 from tokbench.io.output_place import place_of_folder
 from tokbench.io.text_files import first_line
+from tokbench.kernels.loss import bytes_lost
 from tokbench.kernels.threads import parallel_map
 from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.tokenizer.encoder import TokenSpans, as_bytes, as_ids, require_str, require_texts
@@ -29,7 +30,7 @@ from tokbench.tokenizer.folder import ADAPTED, SETTINGS, Checks, check_values, o
 from tokbench.tokenizer.hugging_face import special_tokens, write_configuration
 from tokbench.tokenizer.libraries import MODULES, library_errors, open_library
 from tokbench.tokenizer.offsets import borders_of, byte_spans, character_spans_of, not_placed, token_spans
-from tokbench.tokenizer.roundtrip import bytes_lost, readable
+from tokbench.tokenizer.roundtrip import readable
 from tokbench.tokenizer.tokenizer import MEASURE, OTHER_FORMATS, Tokenizer
 from tokbench.vocabulary import NamedTokens, TokenList
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.identity import digest_of
 from tokbench.io.numbers import MOST_THREADS, whole_argument
+from tokbench.kernels.loss import bytes_lost
 from tokbench.kernels.threads import parallel_map
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.segmentation import Segmenter, segmentations, with_added_tokens
@@ -33,7 +34,6 @@ from tokbench.tokenizer.encoder import (
 from tokbench.tokenizer.folder import ADAPTED, SETTINGS, is_adapted, outdated_export, read_settings, sealed, stale_files
 from tokbench.tokenizer.hugging_face import end_token, special_tokens, write_configuration
 from tokbench.tokenizer.normalization import Normalization
-from tokbench.tokenizer.roundtrip import bytes_lost
 from tokbench.vocabulary import NamedTokens, TokenList, Vocabulary
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def count_documents(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int =
     """Count the tokens of documents, and the documents that decoding does not restore."""
     if tokenizer.lossless:
         return DocumentCounts([tokenizer.count(text, threads) for text in texts], {})
-    from tokbench.tokenizer.roundtrip import bytes_lost
+    from tokbench.kernels.loss import bytes_lost
 
     tokens, losses = [], {}
     for number, text in enumerate(texts):

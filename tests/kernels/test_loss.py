@@ -1,0 +1,35 @@
+"""Lost bytes of a text are those of the plain definition."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.kernels.loss import bytes_lost
+from tokbench.reference import loss
+
+SHORT = st.lists(st.sampled_from([b"a", b"b", b"ab", b"c" * 9, b" "]), max_size=60).map(b"".join)
+
+
+@given(SHORT, SHORT)
+def test_bytes_of_repeating_texts_are_those_of_the_definition(text: bytes, decoded: bytes) -> None:
+    assert bytes_lost(text, decoded) == loss.bytes_lost(text, decoded)
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300))
+def test_bytes_of_random_texts_are_those_of_the_definition(text: bytes, decoded: bytes) -> None:
+    assert bytes_lost(text, decoded) == loss.bytes_lost(text, decoded)
+
+
+@given(st.binary(max_size=300), st.lists(st.tuples(st.integers(0, 300), st.integers(0, 90)), max_size=4))
+def test_bytes_of_texts_with_gaps_are_those_of_the_definition(text: bytes, gaps: list[tuple[int, int]]) -> None:
+    decoded = text
+    for start, length in gaps:
+        decoded = decoded[:start] + decoded[start + length :]
+    assert bytes_lost(text, decoded) == loss.bytes_lost(text, decoded)
+
+
+def test_bytes_of_words_that_are_spelled_otherwise_are_lost() -> None:
+    text = b"The Cat sat on THE mat. " * 40
+    assert bytes_lost(text, text.lower()) == 40 * 5
+    assert bytes_lost(text, text) == 0
+    assert bytes_lost(text, b"") == len(text)
+    assert bytes_lost(b"", text) == 0
