@@ -19,10 +19,14 @@ CACHED = 1 << 24
 
 
 class EncodesSpans(Protocol):
-    """Required method of a tokenizer that encodes documents."""
+    """Required methods of a tokenizer that encodes documents."""
 
     def encode_spans(self, text: bytes) -> "TokenSpans":
         """Return the ids of a text and the bytes of each token."""
+        ...
+
+    def count(self, text: bytes) -> int:
+        """Return the number of tokens of a text."""
         ...
 
 

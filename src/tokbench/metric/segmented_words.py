@@ -27,7 +27,7 @@ from pydantic import field_validator, model_validator
 from tokbench.corpus.languages import tag_of_untagged
 from tokbench.errors import TokbenchError
 from tokbench.metric import Shown, metric
-from tokbench.metric.documents import Documents, EncodesSpans, TokenizedDocument
+from tokbench.metric.documents import Documents, TokenizedDocument
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.pretoken_words import NO_LETTERS, UNSPACED, WITHOUT_BLANKS, words_of_pretokens
 from tokbench.options import Options
@@ -280,19 +280,28 @@ def segmented_words(documents: Documents, options: SegmentedWordOptions) -> list
     total = sum(by_language.values(), start=WordCounts())
     scope = "" if options.all_scripts else " with a letter of a script without blanks"
     end = f"{scope}; words by {segmenter.label}"
-    rows = [("", row) for row in _rows(total, documents.tokenizer, end, missing)]
+    tokens = documents.tokenizer.count
+    retained = {word for word in total.distinct if tokens(word.encode()) == 1} if not missing else set()
+    rows = [("", row) for row in _rows(total, retained, end, missing)]
     if len(by_language) > 1:
         tag = tag_of_untagged(by_language)
         rows += [
             (language or tag, row)
             for language in sorted(by_language)
-            for row in _rows(by_language[language], documents.tokenizer, end, missing)
+            for row in _rows(by_language[language], retained, end, missing)
         ]
     return rows
 
 
-def _rows(counts: WordCounts, tokenizer: EncodesSpans, end: str, missing: str) -> Iterator[Measurement]:
-    """Yield the measurements of some counts; ``missing`` is the reason if there is no segmenter, else empty."""
+def _rows(counts: WordCounts, single: Set[str], end: str, missing: str) -> Iterator[Measurement]:
+    """Yield the measurements of some counts.
+
+    Args:
+        counts: the counts.
+        single: words that are one token as a text.
+        end: end of the definitions.
+        missing: reason if there is no segmenter, else empty.
+    """
     if counts.letters.no_blanks:
         missing = f"{UNSPACED}; name a segmenter of that script"
     if missing:
@@ -302,8 +311,7 @@ def _rows(counts: WordCounts, tokenizer: EncodesSpans, end: str, missing: str) -
     yield ratio("segmented_word_fertility", definition, counts.tokens, counts.words, none)
     definition = f"words with bytes in one token only / words{end}"
     yield ratio("segmented_words_in_one_token", definition, counts.single, counts.words, none)
-    retained = sum(len(tokenizer.encode_spans(word.encode()).ids) == 1 for word in counts.distinct)
     definition = f"distinct words that are one token as a text / distinct words{end}"
-    yield ratio("single_token_retention", definition, retained, len(counts.distinct), none)
+    yield ratio("single_token_retention", definition, len(counts.distinct & single), len(counts.distinct), none)
     definition = f"words{end}; those that are left out, as some of their bytes are in no token"
     yield Measurement("segmented_words_left_out", definition, float(counts.left_out), counts.words + counts.left_out)
