@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,7 @@ import tokbench
 from tests.conftest import Tokbench
 from tokbench.api.comparison import Comparison
 from tokbench.errors import TokbenchError
+from tokbench.inspection.comparison.ranking_tables import ranking_tables
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -143,12 +145,38 @@ def test_text_is_sorted_by_tokens_and_has_languages(files: list[Path], tokbench:
     assert [line.split()[0] for line in lines[heading + 2 : heading + 5]] == ["the", "th", "none"]
     assert lines[heading + 1].split() == [
         *("size", "pre-tokenizer", "tokens", "bytes/token", "−", "the", "95", "%", "interval", "verdict"),
-        *("−", "none", "95", "%", "interval", "verdict"),
     ]
+    # The differences from the first are a table of their own, in the same order.
+    first = lines.index("Tokens relative to those of none")
+    assert lines[first + 1].split() == ["−", "none", "95", "%", "interval", "verdict"]
+    assert [line.split()[0] for line in lines[first + 2 : first + 5]] == ["the", "th", "none"]
+    assert max(map(len, lines[heading + 1 : heading + 5])) < 120
     by_language = lines.index("Bytes per token by language")
     assert [line.split()[:2] for line in lines[by_language + 2 : by_language + 4]] == [["de", "12"], ["en", "12"]]
     premium = lines.index("Premium by language: tokens relative to those of the same text in en")
     assert lines[premium + 3].split() == ["en", "12", "1.00", "1.00", "1.00"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "printed"),
+    [
+        (["gpt2", "regex (pattern a)"], ["gpt2", "regex (pattern a)"]),
+        (["gpt2", f"regex (pattern {'a' * 40})"], ["gpt2", "regex"]),
+        (
+            [f"regex (pattern {letter * 40})" for letter in "ab"],
+            [f"regex (pattern {letter * 17}..." for letter in "ab"],
+        ),
+    ],
+)
+def test_long_labels_are_without_options_unless_two_would_be_equal(
+    tokenizers: list[Tokenizer], labels: list[str], printed: list[str]
+) -> None:
+    rows = [
+        row | {"pretokenization": label}
+        for row, label in zip(tokbench.compare(tokenizers[:2], EN).rows(named=True), labels, strict=True)
+    ]
+    cells = {row[0]: row[2] for row in ranking_tables(rows, "texts")[0].rows}
+    assert [cells[row["name"]] for row in rows] == printed
 
 
 def test_folders_are_languages(files: list[Path], tokbench: Tokbench, tmp_path: Path) -> None:
@@ -169,8 +197,14 @@ def test_markdown_and_latex(tokenizers: list[Tokenizer], files: list[Path], tokb
     markdown = tokbench("compare", *files, "--format", "markdown").stdout.decode()
     assert "| the | 258 | gpt2 | " in markdown
     latex = tokbench("compare", *files, "--format", "latex").stdout.decode()
-    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 2
+    begun, ended = (re.findall(rf"\\{word}\{{(\w+)\}}", latex) for word in ("begin", "end"))
+    assert begun == ["table", "adjustbox", "tabular"] * 3
+    assert ended == ["tabular", "adjustbox", "table"] * 3
     assert r"the & 258 & gpt2 & " in latex
+    # Verdicts are signs, which the caption explains.
+    assert re.search(r"^  the & 258 .* & \$\\star\$ \\\\$", latex, re.MULTILINE)
+    assert r"$\star$ fewest tokens, $\downarrow$ worse.}" in latex
+    assert "worse \\\\" not in latex
     frame = table(tokenizers)
     assert frame.to_latex() == latex.replace(str(files[-1]).replace("_", r"\_"), "the given texts")
     assert frame.to_markdown() == markdown.replace(str(files[-1]), "the given texts")

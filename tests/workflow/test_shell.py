@@ -38,6 +38,7 @@ from benchmarks.scale.plan import BY_RECIPE, CORPORA, job, of_rule
 from benchmarks.scale.run import START
 from benchmarks.scale.text import cut, write
 from tests.conftest import Tokbench
+from tests.support.library_tokenizers import byte_level, written
 from tests.support.rules import RULES
 from tests.support.workflow.checkout import ROOT
 from tokbench.config.load import validate
@@ -165,7 +166,9 @@ def test_init_writes_a_valid_experiment(tmp_path: Path, tokbench: Tokbench) -> N
     assert tokbench("validate", tmp_path / "mine" / "config.yaml").status == 0
 
 
-def test_init_writes_an_experiment_of_existing_tokenizers(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_init_writes_an_experiment_of_existing_tokenizers(
+    tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     merges = [chr(number) + chr(number) for number in range(97, 107)]
     for name in ("a.tiktoken", "b.tiktoken"):
         ranks = [bytes([number]) for number in range(256)] + [one.encode() for one in merges]
@@ -174,13 +177,29 @@ def test_init_writes_an_experiment_of_existing_tokenizers(tmp_path: Path, tokben
     texts = tmp_path / "product.jsonl"
     texts.write_text('{"text": "Hello", "language": "en"}\n')
     place, files_of_tokenizers = tmp_path / "mine", [tmp_path / "a.tiktoken", tmp_path / "b.tiktoken"]
-    assert tokbench("init", place, "--existing", *files_of_tokenizers, "--text", texts).status == 0
+    said = tokbench("init", place, "--existing", *files_of_tokenizers, "--text", texts)
     made = yaml.safe_load((place / "config.yaml").read_text())
     assert made["variants"]["b"] == {"from": "tiktoken", "path": "../b.tiktoken"}
     assert made["corpora"]["text"]["source"] == {"type": "jsonl", "path": ["../product.jsonl"]}
     assert files(place) == WRITTEN
+    # It names the settings that the files lack, in the words of `validate`.
+    lacking = [line for line in said.stdout.decode().splitlines() if line.startswith(f"{place / 'config.yaml'}: ")]
+    assert [line.split(": ")[1] for line in lacking] == ["variants.a.pattern", "variants.b.pattern"]
+    monkeypatch.chdir(place)
+    rejected = tokbench("validate", place / "config.yaml")
+    assert rejected.status == 2
+    assert rejected.stderr.replace("tokbench: ", "").splitlines() == lacking
     for words in (["--existing", files_of_tokenizers[0]], [files_of_tokenizers[0]], ["--text", texts]):
         assert "needs files of tokenizers, and a text" in tokbench("init", tmp_path / "other", *words).message
+
+
+def test_init_of_files_with_a_pattern_leaves_nothing_to_edit(tmp_path: Path, tokbench: Tokbench) -> None:
+    for name in ("a.json", "b.json"):
+        written(tmp_path / name, byte_level(300))
+    (tmp_path / "text.txt").write_text("Hello")
+    line = ["--existing", tmp_path / "a.json", tmp_path / "b.json", "--text", tmp_path / "text.txt"]
+    said = tokbench("init", tmp_path / "mine", *line).stdout.decode()
+    assert said.splitlines()[-1] == f"Run: cd {tmp_path / 'mine'} && snakemake --cores 2"
 
 
 def test_files_of_init_name_existing_files_only(tmp_path: Path, tokbench: Tokbench) -> None:

@@ -82,7 +82,7 @@ class Comparison(pl.DataFrame):
         return row_sentence(row, baseline)
 
     def to_latex(self) -> str:
-        r"""Return the comparison as LaTeX tables, sorted by tokens, which need ``\usepackage{booktabs}``."""
+        """Return the comparison as LaTeX tables, sorted by tokens. They need ``adjustbox`` and ``booktabs``."""
         from tokbench.inspection.comparison.ranking_tables import tables_latex
 
         return tables_latex(self._tables())

@@ -68,6 +68,8 @@ def init_command(folder: str, files: tuple[str, ...], existing: bool, texts: tup
     """
     if (existing or files or texts) and not (existing and files and texts):
         raise TokbenchError("--existing needs files of tokenizers, and a text: --existing FILES --text FILE")
+    from tokbench.config.existing import settings_to_add
+
     place = place_of_folder(folder)
     contents = {name: text.encode() for name, text in written().items()}
     if existing:
@@ -80,7 +82,15 @@ def init_command(folder: str, files: tuple[str, ...], existing: bool, texts: tup
         with atomic_file(place / name) as partial:
             partial.write_bytes(content)
     click.echo(f"{folder}: {', '.join(contents)}")
-    click.echo(f"Edit {Path(folder) / 'config.yaml'} for your experiment, then run: cd {folder} && snakemake --cores 2")
+    run = f"cd {folder} && snakemake --cores 2"
+    configuration = Path(folder) / "config.yaml"
+    if not existing:
+        click.echo(f"Edit {configuration} for your experiment, then run: {run}")
+        return
+    lacking = settings_to_add(files)
+    for line in lacking:
+        click.echo(f"{configuration}: {line}")
+    click.echo(f"Edit {configuration}, then run: {run}" if lacking else f"Run: {run}")
 
 
 def configured(tokenizers: tuple[str, ...], texts: tuple[str, ...], place: Path) -> str:

@@ -2,11 +2,12 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.forms.transformers import detect_format
+from tokbench.config.sections import ImportedTokenizer, external_mistakes
 from tokbench.corpus.formats import format_of_file, format_of_folder
 from tokbench.errors import TokbenchError
 
@@ -26,10 +27,7 @@ def existing_configuration(tokenizers: Sequence[str], texts: Sequence[str], fold
     Raises:
         TokbenchError: a file is of no known form, or texts have several formats.
     """
-    variants: dict[str, Any] = {}
-    for path in tokenizers:
-        name = _name(path, set(variants))
-        variants[name] = {"from": detect_format(Path(path)), "path": os.path.relpath(path, folder)}
+    variants = {name: {"from": form, "path": os.path.relpath(path, folder)} for name, form, path in _named(tokenizers)}
     formats = {(format_of_folder if text.is_dir() else format_of_file)(text).name for text in map(Path, texts)}
     if len(formats) > 1:
         raise TokbenchError(f"--text: files of several formats ({', '.join(sorted(formats))}); name those of one")
@@ -40,6 +38,28 @@ def existing_configuration(tokenizers: Sequence[str], texts: Sequence[str], fold
         "variants": variants,
         "report": {"title": TITLE, "baseline": next(iter(variants))},
     }
+
+
+def settings_to_add(tokenizers: Sequence[str]) -> list[str]:
+    """Return a line for each key that :func:`existing_configuration` cannot know, such as the pattern of unknown ranks.
+
+    The lines are those of ``tokbench validate``.
+    """
+    return [
+        line
+        for name, form, path in _named(tokenizers)
+        for line in external_mistakes(
+            f"variants.{name}", name, ImportedTokenizer.model_validate({"from": form, "path": path})
+        )
+    ]
+
+
+def _named(tokenizers: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of a variant, the form and the path of each tokenizer."""
+    names: set[str] = set()
+    for path in tokenizers:
+        names.add(name := _name(path, names))
+        yield name, detect_format(Path(path)), path
 
 
 def _name(path: str, taken: set[str]) -> str:

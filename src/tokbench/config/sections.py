@@ -160,9 +160,8 @@ def external_mistakes(key: str, name: str, variant: ExternalTokenizer) -> Iterat
         return
     yield from _path(key, name, variant)
     # The pattern, which some forms lack.
-    place = Path(variant.path or "")
-    known = variant.form == "tiktoken" and place.is_file() and (sidecar_of(place) or pattern_of_ranks(place))
-    if variant.form in PATTERN_LESS and variant.pattern is None and not known:
+    file = Path(variant.path or "")
+    if variant.form in PATTERN_LESS and variant.pattern is None and not _pattern_is_known(variant.form, file):
         yield (
             f"{key}.pattern: a file of form '{variant.form}' has no pre-tokenization pattern; "
             "name its pattern, as in pattern: cl100k"
@@ -183,6 +182,11 @@ def external_mistakes(key: str, name: str, variant: ExternalTokenizer) -> Iterat
         yield f"{key}.segmentation: {unknown(variant.segmentation, 'segmentation', segmentations)}"
     if variant.form == "tokens" and variant.segmentation is None:
         yield f"{key}.segmentation: a list of tokens does not define a segmentation; name one, as in greedy"
+
+
+def _pattern_is_known(form: str, file: Path) -> bool:
+    """Return whether a file without a pattern has published ranks, or is next to a file with its pattern."""
+    return form == "tiktoken" and file.is_file() and bool(sidecar_of(file) or pattern_of_ranks(file))
 
 
 def _python(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
@@ -240,7 +244,7 @@ def _folder(key: str, place: Path, variant: ExternalTokenizer) -> Iterator[str]:
         yield f"{key}.path: '{place}' has no known tokenizer file; name a folder that has one"
         return
     file, form = known
-    if form == "tiktoken" and variant.pattern is None and not (sidecar_of(file) or pattern_of_ranks(file)):
+    if form in PATTERN_LESS and variant.pattern is None and not _pattern_is_known(form, file):
         yield f"{key}.pattern: '{file}' has no pre-tokenization pattern; name its pattern, as in pattern: cl100k"
 
 

@@ -2,18 +2,18 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tokbench.errors import shortened
 from tokbench.report.wording import MINUS, format_value, pluralise
 from tokbench.statistics.significance.eligibility import LOSSY
-from tokbench.statistics.significance.verdicts import ALPHA, NO_DIFFERENCE, NOT_TESTED, in_full
+from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, in_full
 
 Row = Mapping[str, Any]
 LONGEST_LABEL = 32
-"""Most characters of a pre-tokenizer's label in a table."""
+"""Most characters of a pre-tokenizer's label in a table; the options of a longer one are left out."""
 BEST, EQUAL, UNTESTED = "★", "≈", "○"
 """Signs of a language's cells: the fewest tokens, no significant difference from it, and not tested."""
 LEGEND = (
@@ -21,6 +21,9 @@ LEGEND = (
     "the others are significantly worse."
 )
 NO_VALUE = "–"
+FEWEST = "fewest tokens"
+SIGNS = {FEWEST: BEST, BETTER: "↑", WORSE: "↓", NO_DIFFERENCE: EQUAL, NOT_TESTED: UNTESTED}
+"""Signs of verdicts in LaTeX, where words are too wide."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class RankingTable:
         rows: cells, one list for each row.
         text_columns: numbers of the columns that are aligned to the left.
         notes: sentences below the table.
+        verdicts: number of the column of verdicts; None if there is none. Default: None.
     """
 
     caption: str
@@ -40,6 +44,7 @@ class RankingTable:
     rows: list[list[str]]
     text_columns: frozenset[int]
     notes: list[str]
+    verdicts: int | None = None
 
 
 def ranking_tables(rows: Sequence[Row], source: str, size: str = "") -> list[RankingTable]:
@@ -54,7 +59,7 @@ def ranking_tables(rows: Sequence[Row], source: str, size: str = "") -> list[Ran
     total = [row for row in rows if row["language"] is None]
     by_language = [row for row in rows if row["language"] is not None]
     order = [row["name"] for row in sorted(total, key=_place)]
-    tables = [_table_of_all(sorted(total, key=_place), total[0]["name"], source + at)]
+    tables = list(_tables_of_all(sorted(total, key=_place), total[0]["name"], source + at))
     if by_language:
         tables.append(_by_language(by_language, order, f"Bytes per token by language{at}", _bytes_per_token, [LEGEND]))
     if any(row["premium"] is not None for row in by_language):
@@ -70,34 +75,48 @@ def _place(row: Row) -> tuple[bool, int, str]:
     return bool(row["changed"]), row["tokens"], row["name"]
 
 
-def _table_of_all(rows: Sequence[Row], first: str, source: str) -> RankingTable:
-    """Return the table of all documents, with differences from the best and from the first tokenizer."""
+def _tables_of_all(rows: Sequence[Row], first: str, source: str) -> Iterator[RankingTable]:
+    """Yield the table of all documents, and that of differences from the first tokenizer if it is not the best.
+
+    One table with both differences would be wider than a page and most terminals.
+    """
     best = next((row["name"] for row in rows if row.get("verdict_best", NOT_TESTED) is None), None)
-    # Columns of the differences; those from the best are left out if it is the first.
-    sides = [("_best", best)] if best is not None else []
-    sides += [("", first)] if best != first else []
-    head = ["", "size", "pre-tokenizer", "tokens", "bytes/token"]
-    for _, name in sides:
-        head += [f"{MINUS} {name}", "95 % interval", "verdict"]
+    suffix, other = ("", first) if best is None else ("_best", best)
+    labels = _labels([row["pretokenization"] for row in rows])
     cells = []
-    for row in rows:
+    for row, label in zip(rows, labels, strict=True):
         size = NO_VALUE if row["size"] is None else f"{row['size']:,}"
         per_token = NO_VALUE if row["bytes_per_token"] is None else format_value(row["bytes_per_token"], "real", 3)
-        label = shortened(row["pretokenization"], LONGEST_LABEL)
-        cells.append([row["name"], size, label, f"{row['tokens']:,}", per_token])
-        for suffix, name in sides:
-            cells[-1] += _difference(row, suffix, name)
+        start = [row["name"], size, label, f"{row['tokens']:,}", per_token]
+        cells.append([*start, *_difference(row, suffix, other)])
     documents = max(row["documents"] or 0 for row in rows)
-    text_columns = frozenset({0, 2, *(7 + 3 * place for place in range(len(sides)))})
-    return RankingTable(
-        f"Tokens of {pluralise(documents, 'document')}: {source}", head, cells, text_columns, _notes(rows, sides)
-    )
+    caption = f"Tokens of {pluralise(documents, 'document')}: {source}"
+    head = ["", "size", "pre-tokenizer", "tokens", "bytes/token", *_head(other)]
+    further = best not in (None, first)
+    notes = _notes(rows, [suffix, ""] if further else [suffix])
+    yield RankingTable(caption, head, cells, frozenset({0, 2, 7}), notes, verdicts=7)
+    if further:
+        cells = [[row["name"], *_difference(row, "", first)] for row in rows]
+        caption = f"Tokens relative to those of {first}"
+        yield RankingTable(caption, ["", *_head(first)], cells, frozenset({0, 3}), [], verdicts=3)
+
+
+def _head(name: str) -> list[str]:
+    """Return the heads of the columns of :func:`_difference`."""
+    return [f"{MINUS} {name}", "95 % interval", "verdict"]
+
+
+def _labels(labels: Sequence[str]) -> list[str]:
+    """Return labels of pre-tokenizers: a long one without its options, unless two would then be equal."""
+    without = [label.partition(" (")[0] if len(label) > LONGEST_LABEL else label for label in labels]
+    distinct = len(set(without)) == len(set(labels))
+    return [shortened(label, LONGEST_LABEL) for label in (without if distinct else labels)]
 
 
 def _difference(row: Row, suffix: str, name: str | None) -> list[str]:
     """Return difference, interval and verdict of a row against another tokenizer."""
     if row["name"] == name:
-        return [NO_VALUE, "", "fewest tokens" if suffix else ""]
+        return [NO_VALUE, "", FEWEST if suffix else ""]
     difference, low, high = (row[f"{key}{suffix}"] for key in ("difference", "low", "high"))
     interval = "" if low is None else f"{_percent(low)} to {_percent(high)}"
     return [NO_VALUE if difference is None else f"{_percent(difference)} %", interval, row[f"verdict{suffix}"] or ""]
@@ -107,7 +126,7 @@ def _percent(value: float) -> str:
     return ("+" if value > 0 else "") + format_value(value, "percent", 1)
 
 
-def _notes(rows: Sequence[Row], sides: Iterable[tuple[str, str | None]]) -> list[str]:
+def _notes(rows: Sequence[Row], suffixes: Sequence[str]) -> list[str]:
     """Return sentences on what differs between the tokenizers, on reasons without a test, and on the rule."""
     notes = []
     differ = [
@@ -127,11 +146,11 @@ def _notes(rows: Sequence[Row], sides: Iterable[tuple[str, str | None]]) -> list
     reasons = {
         in_full(row[f"reason{suffix}"]).removeprefix(f"{NOT_TESTED}: ")
         for row in rows
-        for suffix, _ in sides
+        for suffix in suffixes
         if row[f"reason{suffix}"] and not row["changed"] and LOSSY not in row[f"reason{suffix}"]
     }
     notes += [f"Not tested: {reason}." for reason in sorted(reasons)]
-    if any(row[f"holm{suffix}"] is not None for row in rows for suffix, _ in sides):
+    if any(row[f"holm{suffix}"] is not None for row in rows for suffix in suffixes):
         notes.append(f"Better and worse: p ≤ {ALPHA} after Holm's correction for all pairs.")
     return notes
 
@@ -194,7 +213,7 @@ def _markdown(table: RankingTable) -> str:
 
 
 def tables_latex(tables: Sequence[RankingTable]) -> str:
-    r"""Return tables as LaTeX environments ``table``, which need ``\usepackage{booktabs}``."""
+    """Return tables as LaTeX environments ``table``. They need the packages ``adjustbox`` and ``booktabs``."""
     return "\n".join(map(_latex, tables))
 
 
@@ -202,22 +221,31 @@ def _latex(table: RankingTable) -> str:
     from tokbench.report.typeset import latex
 
     columns = "".join("l" if place in table.text_columns else "r" for place in range(len(table.head)))
+    head, rows, notes = table.head, table.rows, table.notes
+    if (place := table.verdicts) is not None:
+        head = [*head[:place], "", *head[place + 1 :]]
+        verdicts = {row[place]: SIGNS.get(row[place], "") for row in rows}
+        rows = [[*row[:place], verdicts[row[place]], *row[place + 1 :]] for row in rows]
+        notes = [*notes, ", ".join(f"{verdicts[name]} {name}" for name in SIGNS if name in verdicts) + "."]
 
     def line(cells: Iterable[str]) -> str:
         return "  " + " & ".join(latex(cell.strip()) for cell in cells) + r" \\"
 
     return "\n".join(
         [
+            "% Packages: adjustbox, booktabs",
             r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{latex(' '.join([f'{table.caption}.', *table.notes]))}}}",
+            r"  \centering\small",
+            rf"  \caption{{{latex(' '.join([f'{table.caption}.', *notes]))}}}",
+            r"  \begin{adjustbox}{max width=\linewidth}",
             rf"  \begin{{tabular}}{{{columns}}}",
             r"  \toprule",
-            line(table.head),
+            line(head),
             r"  \midrule",
-            *map(line, table.rows),
+            *map(line, rows),
             r"  \bottomrule",
             r"  \end{tabular}",
+            r"  \end{adjustbox}",
             r"\end{table}",
             "",
         ]
