@@ -1,6 +1,7 @@
 """Metrics of documents: numbers, operators and sequences, by hand and against definitions spelled out in Python."""
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from math import log2
@@ -54,7 +55,17 @@ def placed(text: bytes, *spans: tuple[int, int]) -> TokenizedDocument:
     return TokenizedDocument("", text, np.zeros(len(spans), np.int32), np.array(spans, np.int64))
 
 
-class Pieces:
+class EncodesDocuments(ABC):
+    """A tokenizer that encodes documents."""
+
+    @abstractmethod
+    def encode_spans(self, text: bytes) -> TokenSpans: ...
+
+    def count(self, text: bytes) -> int:
+        return len(self.encode_spans(text).ids)
+
+
+class Pieces(EncodesDocuments):
     """A tokenizer whose tokens end at bars, which are no part of the text."""
 
     def __init__(self, documents: Sequence[str]) -> None:
@@ -310,7 +321,7 @@ def test_tokenizers_without_places() -> None:
 def test_ids_too_large_for_a_trigram() -> None:
     """Ids of 2^21 or more are counted after one token, and not after two."""
 
-    class Large:
+    class Large(EncodesDocuments):
         def encode_spans(self, text: bytes) -> TokenSpans:
             ids = np.array([1 << 21, 1, 1 << 21, 2, 1 << 21, 1], np.int32)
             return TokenSpans(ids, np.array([[place, place + 1] for place in range(6)]), np.ones(6, np.bool_))
@@ -325,7 +336,7 @@ def test_small_texts_are_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = Tokenizer(Vocabulary(BYTES), "space", "greedy")
     encoded = []
 
-    class Watched:
+    class Watched(EncodesDocuments):
         def encode_spans(self, text: bytes) -> TokenSpans:
             encoded.append(text)
             return tokenizer.encode_spans(text)

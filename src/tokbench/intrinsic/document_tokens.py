@@ -47,10 +47,8 @@ def tokens_by_document(
     rows: list[tuple[int, int, int, int]] = []
     sample = Sample()
     for document in documents:
-        tokens = tokenizer.count(document.text)
+        tokens = tokenizer.count(document.text) if languages is None else languages.add(document)
         rows.append((document.document, 1, len(document.text), tokens))
-        if languages is not None:
-            languages.add(document, tokens)
         sample.add(document.text)
     table = in_groups(np.array(rows, np.int64).reshape(-1, 4))
     names = ("document", "documents", "bytes", "tokens")

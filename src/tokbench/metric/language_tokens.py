@@ -33,14 +33,19 @@ class LanguageTokens:
         self._tokenizer = tokenizer
         self._rows: defaultdict[str, list[tuple[int, ...]]] = defaultdict(list)
 
-    def add(self, document: "Document", tokens: int) -> None:
-        """Add a document with its number of tokens."""
+    def add(self, document: "Document") -> int:
+        """Add a document and return its number of tokens."""
         text = document.text
-        changed = not self._tokenizer.lossless and self._tokenizer.restored(self._tokenizer.encode(text)) != text
+        if self._tokenizer.lossless:
+            tokens, changed = self._tokenizer.count(text), False
+        else:
+            ids = self._tokenizer.encode(text)
+            tokens, changed = len(ids), self._tokenizer.restored(ids) != text
         decoded = text.decode("utf-8", "replace")
         lines = sum(1 for line in text.split(b"\n") if line.strip())
         row = (document.document, 1, len(text), len(decoded), len(decoded.split()), lines, tokens, int(changed))
         self._rows[document.language].append(row)
+        return tokens
 
     def lists(self) -> dict[str, list[object]]:
         """Return a list for each column: ``language`` and :data:`NAMES`.
