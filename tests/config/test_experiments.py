@@ -181,6 +181,20 @@ def test_validates(file: Path, tokbench: Tokbench, text: Path) -> None:
     assert tokbench("validate", file, *settings).status == 0
 
 
+@pytest.mark.parametrize(
+    "files",
+    [*([file] for file in ALONE), *([FOLDER / f"{base}.yaml", FOLDER / f"{name}.yaml"] for name, base in OVER.items())],
+    ids=lambda files: files[-1].stem,
+)
+def test_validates_before_it_has_paths(files: list[Path], tokbench: Tokbench) -> None:
+    outcome = tokbench("validate", *files)
+    assert outcome.status == 0, outcome.stderr
+    open_entries = [
+        name for file in files[:1] for name in [*open_paths(file), *open_suites(file), *open_splits(file, file)]
+    ]
+    assert [name for name in open_entries if f" {name}=" not in outcome.stderr] == []
+
+
 @pytest.mark.parametrize("file", ALONE, ids=lambda file: str(file.relative_to(FOLDER)))
 def test_says_its_command(file: Path) -> None:
     comment = file.read_text(encoding="utf-8").partition("\nname:")[0]

@@ -331,6 +331,28 @@ def test_a_path_may_come_from_the_command_line_of_a_run(
     assert tokbench("validate", file, "--set", f"{entry}=absent").status == 2
 
 
+def test_paths_of_a_parallel_corpus_and_published_files_may_be_missing(
+    experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """The note has what may be copied to the command line, and the command that makes the files."""
+    file = tmp_path / "mine.yaml"
+    pairs = {"languages": ["en", "de"], "train": {"type": "lines"}, "dev": 5, "tests": {"one": {"type": "tmx"}}}
+    experiment["parallel_corpora"] = {"news": pairs}
+    experiment["variants"]["llama"] = {"from": "tiktoken", "path": "there/llama3.tiktoken", "pattern": "llama3"}
+    file.write_text(yaml.safe_dump(experiment))
+    outcome = tokbench("validate", file)
+    assert outcome.status == 0
+    setting = "news='{train: {en: PATH, de: PATH}, one: PATH}'"
+    assert f"--config {setting}, and check them with --set {setting}\n" in outcome.stderr
+    assert "make them with tokbench download tokenizers there\n" in outcome.stderr
+    with pytest.raises(TokbenchError) as error:
+        read(file)
+    assert "parallel_corpora.news: no path given; add it, or say --config news='{train:" in str(error.value)
+    assert "no such file as 'there/llama3.tiktoken'; make it with tokbench download tokenizers there" in str(
+        error.value
+    )
+
+
 def test_configuration_without_a_mistake(experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(experiment))

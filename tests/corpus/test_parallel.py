@@ -240,8 +240,14 @@ def test_paths_are_given_by_name_of_the_corpus(tmp_path: Path) -> None:
     assert isinstance(found.train, LinePairs)
     assert found.sources().keys() == {"train", "one"}
     for paths in ({"one": path}, {"train": path, "one": path, "dev": path}, {"one": path, "three": path}):
-        with pytest.raises(TokbenchError, match=r"here: parallel_corpora.news(: train: no path|.dev|.three)"):
+        with pytest.raises(TokbenchError, match=r"here: parallel_corpora.news(: no path given|.dev|.three)"):
             validate({**values, "news": paths}, "here")
+
+
+def test_command_rejects_a_split_without_a_path(tmp_path: Path, tokbench: Tokbench) -> None:
+    recipe = {"languages": ["en", "de"], "train": {"type": "lines"}, "tests": {"one": 5}}
+    outcome = tokbench("prepare_parallel", "--recipe", json.dumps(recipe), "-o", tmp_path / "pairs")
+    assert outcome.message == "tokbench: --recipe: train: no path given; add it"
 
 
 def test_error_on_files_of_different_length_names_the_shorter(tmp_path: Path) -> None:

@@ -121,6 +121,8 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
     values = mapping_of(recipe, "--recipe")
     seed = validated({"seed": values.pop("seed", 0)}, Seeded, "--recipe").seed
     corpus = validated(values, ParallelCorpus, "--recipe")
+    if splits := corpus.without_path():
+        raise TokbenchError(f"--recipe: {splits[0]}: no path given; add it")
     fetched = files[len(files) - len(corpus.on_hub()) :]
     if corpus.on_hub():
         if len(files) < len(corpus.on_hub()):

@@ -124,19 +124,20 @@ def _copied() -> Iterator[str]:
     place=110,
     example="tokbench validate mystudy/config.yaml",
 )
-@click.argument("configuration", type=CONFIGURATION)
+@click.argument("configurations", nargs=-1, required=True, metavar="CONFIGURATION...", type=CONFIGURATION)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Top-level key; may be repeated.")
 @click.option("--full", is_flag=True, help="Print the configuration with every default filled in.")
-def validate_command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
+def validate_command(configurations: tuple[str, ...], settings: tuple[str, ...], full: bool) -> None:
     """Check CONFIGURATION and print the size of the experiment. Errors are one line each and name the key.
 
-    Equal or unused recipes are notes, not errors. So are paths that the command line of a run gives.
+    Later files override earlier ones, as those of 'snakemake --configfile' do. Equal or unused recipes are notes, not
+    errors. So are paths that the command line of a run gives, and files that 'tokbench download tokenizers' makes.
     """
     from tokbench.commands.recipes import settings_of
     from tokbench.config.load import validate_but_paths
     from tokbench.io.yaml import dump_yaml
 
-    experiment, missing = validate_but_paths(configuration, settings_of(settings, "--set"))
+    experiment, missing = validate_but_paths(configurations, settings_of(settings, "--set"))
     if full:
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
@@ -161,14 +162,20 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
     ]
     if translators := len(Translations(experiment).entries):
         counts.append(pluralise(translators, "translation model"))
-    click.echo(f"{configuration}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}")
+    click.echo(
+        f"{' '.join(configurations)}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}"
+    )
     # What its files may not be meant to be.
     for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
         click.echo(line)
     for note in notes(experiment):
         click.echo(f"note: {note}", err=True)
     if missing:
-        run, check = (" ".join(f"{option}{name}=PATH" for name in missing) for option in ("", "--set "))
+        for making in dict.fromkeys(mistake.command for mistake in missing if mistake.command):
+            click.echo(f"note: files of tokenizers are missing; make them with {making}", err=True)
+        given = [mistake.setting for mistake in missing if not mistake.command]
+    if missing and given:
+        run, check = (" ".join(f"{option}{setting}" for setting in given) for option in ("", "--set "))
         click.echo(f"note: paths are missing; run snakemake with --config {run}, and check them with {check}", err=True)
 
 

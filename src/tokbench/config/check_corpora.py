@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.missing_paths import MissingPath
+from tokbench.corpus.parallel import LinePairs, ParallelCorpus
 from tokbench.corpus.parts import is_divisible
 from tokbench.corpus.read import mistakes_of_fields
 from tokbench.corpus.source_files import files_of
@@ -37,6 +38,9 @@ def parallel_mistakes(experiment: Experiment) -> Iterator[str]:
     """Yield one line for each mistake in parallel corpora and translations, ``key: mistake; remedy``."""
     yield from _translations(experiment)
     for name, parallel in experiment.parallel_corpora.items():
+        if splits := parallel.without_path():
+            paths = ", ".join(f"{split}: {_paths(parallel, split)}" for split in splits)
+            yield MissingPath.of(f"parallel_corpora.{name}", name, f"'{{{paths}}}'")
         for split, source in parallel.sources().items():
             key = f"parallel_corpora.{name}.{split if split in ('train', 'dev') else f'tests.{split}'}.path"
             try:
@@ -52,6 +56,13 @@ def parallel_mistakes(experiment: Experiment) -> Iterator[str]:
         if wanted in experiment.parallel_corpora:
             there = experiment.parallel_corpora[wanted].languages
             yield from unknown_names(f"{key}.languages", "language of it", corpus.source.languages or [], there)
+
+
+def _paths(parallel: ParallelCorpus, split: str) -> str:
+    """Return the form of the path of a split: one for each language if it has files of lines."""
+    if isinstance(parallel.sources()[split], LinePairs):
+        return f"{{{', '.join(f'{language}: PATH' for language in parallel.languages)}}}"
+    return "PATH"
 
 
 def _translations(experiment: Experiment) -> Iterator[str]:

@@ -46,24 +46,27 @@ def validate(values: Mapping[str, Any], name: str) -> Experiment:
     return experiment
 
 
-def validate_but_paths(path: Path | str, overrides: Mapping[str, Any]) -> tuple[Experiment, list[str]]:
-    """Validate a configuration file whose paths may be on the command line of a later run.
+def validate_but_paths(
+    files: Sequence[Path | str], overrides: Mapping[str, Any]
+) -> tuple[Experiment, list[MissingPath]]:
+    """Validate configuration files whose paths may be on the command line of a later run.
 
     Args:
-        path: the file.
+        files: the files; later files override earlier ones, as in :func:`read_all`.
         overrides: values by top-level key, as of :func:`read`.
 
     Returns:
-        The experiment, and the names of entries that have no path.
+        The experiment, and the mistakes of entries that have no path.
 
     Raises:
         TokbenchError: as of :func:`read`, unless missing paths are the only mistakes.
     """
-    experiment, mistakes = _checked({**_read(path), **overrides}, str(path))
+    values, name = _merged(files)
+    experiment, mistakes = _checked({**values, **overrides}, name)
     missing = [mistake for mistake in mistakes if isinstance(mistake, MissingPath)]
     if len(missing) < len(mistakes):
-        _reject(mistakes, str(path))
-    return experiment, [mistake.entry for mistake in missing]
+        _reject(mistakes, name)
+    return experiment, missing
 
 
 def _checked(values: Mapping[str, Any], name: str) -> tuple[Experiment, list[str]]:
@@ -113,11 +116,17 @@ def read_all(files: Iterable[Path | str], overrides: Mapping[str, Any]) -> Exper
     Raises:
         TokbenchError: one line for each wrong value.
     """
+    values, name = _merged(files)
+    return validate(merge_values(values, _as_given(overrides)), name)
+
+
+def _merged(files: Iterable[Path | str]) -> tuple[dict[str, Any], str]:
+    """Return the values of configuration files, of which later ones override earlier ones, and the last file's name."""
     values: dict[str, Any] = {}
     name = "configuration"
     for name in map(str, files):
         values = merge_values(values, _read(name))
-    return validate(merge_values(values, _as_given(overrides)), name)
+    return values, name
 
 
 def _read(path: Path | str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from tokbench.adapters.forms.ranks import sidecar_of
 from tokbench.adapters.forms.tiktoken import pattern_of_ranks
 from tokbench.adapters.forms.transformers import detect_format, file_in
 from tokbench.adapters.read import REVISION
+from tokbench.archives.lists import read_list
 from tokbench.config.missing_paths import MissingPath
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions, options_with_recipes
@@ -223,7 +224,9 @@ def _path(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
             yield f"{key}.revision: only from: transformers accepts a name on the hub, not '{variant.form}'"
         return
     place = Path(variant.path)
-    if not place.exists():
+    if not place.exists() and place.name in read_list("tokenizers").files:
+        yield MissingPath.published(f"{key}.path", name, place)
+    elif not place.exists():
         hub = ", or a name on the hub with its revision" * (variant.form == "transformers")
         yield f"{key}.path: no such file or folder as '{place}'; name one{hub}"
     elif place.is_dir() and variant.form not in OF_FOLDERS:

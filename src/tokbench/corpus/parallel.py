@@ -134,14 +134,19 @@ class ParallelCorpus(Options):
                 "dev and tests as files"
             )
         for split, source in self.sources().items():
-            if not isinstance(source, HubPairs) and not source.path:
-                raise ValueError(f"{split}: no path; give one here, or for this split on the command line")
+            if split in self.without_path():
+                continue
             names = source.path if isinstance(source, LinePairs) else getattr(source, "fields", {})
             wrong = names.keys() - set(self.languages)
             missing = set(self.languages) - names.keys() if isinstance(source, LinePairs) else set()
             if wrong or missing:
                 raise ValueError(f"{split}: names must be those of languages, {' and '.join(self.languages)}")
         return self
+
+    def without_path(self) -> list[str]:
+        """Return the splits whose files are not named; a run gets them on its command line."""
+        sources = self.sources().items()
+        return [split for split, source in sources if not isinstance(source, HubPairs) and not source.path]
 
     def held_out_splits(self) -> dict[str, HeldOut]:
         """Return the splits other than training, in order."""
