@@ -128,6 +128,14 @@ def test_unknown_name_is_one_line(hub: Hub, tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_hub_that_cannot_be_reached_is_one_plain_line(tmp_path: Path) -> None:
+    closed = Hub(b"")
+    closed.server_close()
+    done = run(closed, tmp_path, "show", "hf:owner/name", "abc")
+    reason = "no connection to the hub: Connection refused"
+    assert done.stderr == f"tokbench: hf:owner/name: cannot be resolved ({reason})\n"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

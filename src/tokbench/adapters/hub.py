@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gaierror
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -104,10 +105,20 @@ def _resolve(repository: str, revision: str) -> str:
     try:
         commit = HfApi().model_info(repository, revision=revision or None).sha
     except Exception as error:
-        raise TokbenchError(f"{HUB}{repository}: cannot be resolved ({first_line(error)})") from None
+        raise TokbenchError(f"{HUB}{repository}: cannot be resolved ({_reason(error)})") from None
     if commit is None or not REVISION.fullmatch(commit):
         raise TokbenchError(f"{HUB}{repository}: the hub names no commit; name one with @REVISION")
     return commit
+
+
+def _reason(error: BaseException) -> str:
+    """Return the reason of a failed request: that of the system if there is no connection, else that of the library."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, gaierror | ConnectionError | TimeoutError) and isinstance(cause.strerror, str):
+            return f"no connection to the hub: {cause.strerror}"
+        cause = cause.__cause__ or cause.__context__
+    return first_line(error)
 
 
 @contextmanager
@@ -137,7 +148,7 @@ def fetch_files(path: str, revision: str, folder: Path) -> None:
     try:
         snapshot_download(path, revision=revision, allow_patterns=list(FILES), local_dir=folder)
     except Exception as error:
-        raise TokbenchError(f"{path} at {revision[:8]}: cannot be fetched ({first_line(error)})") from None
+        raise TokbenchError(f"{path} at {revision[:8]}: cannot be fetched ({_reason(error)})") from None
     shutil.rmtree(folder / ".cache", ignore_errors=True)  # the library's record for later downloads
     (folder / RECORD).write_text(json.dumps({"path": path, "revision": revision}) + "\n", encoding="utf-8")
 
