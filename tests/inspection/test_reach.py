@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.support.external_tokenizers import read
 from tokbench.inspection.checks import reach
 from tokbench.inspection.checks.contexts import LEFT_CONTEXTS, PretokenAutomaton, contexts, heads_of, likeness, tails_of
 from tokbench.inspection.checks.subject import TokenizerUnderTest
+from tokbench.inspection.checks.vocabulary import duplicates
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization_of, schemes
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
@@ -57,6 +60,18 @@ def test_a_beaten_token_is_proved_unreachable() -> None:
     scores[256], scores[257] = -7.0, -5.0
     told = reached(Tokenizer(vocabulary(b"ab", b"cd", scores=scores), "none", "likelihood"))
     assert (told[b"ab"].proof, told[b"cd"].proof) == ("segmentation", "alone")
+
+
+def test_continuation_tokens_of_another_library_follow_another_token(tmp_path: Path) -> None:
+    """The marks of BERT's tokens are not their bytes. ``aa`` and ``1a`` leave ##an to longer tokens before it."""
+    tokens = ["[UNK]", "a", "1", "n", "aa", "1a", "word", "##a", "##n", "##an", "##!"]
+    (tmp_path / "vocab.txt").write_text("\n".join(tokens))
+    subject = TokenizerUnderTest(read(tmp_path / "vocab.txt", "wordpiece"))
+    reaches = {tokens[one.id]: one for one in reach.every_reach(subject)}
+    assert {token for token, one in reaches.items() if not one.reached} == {"##!"}
+    assert (reaches["##an"].token, reaches["##an"].witness) == (b"an", b"wordan")
+    assert subject.cuts_of_numbers[1]["1"] == 1
+    assert duplicates(subject).passes
 
 
 def test_a_token_across_pretokens_is_proved_unreachable() -> None:

@@ -76,10 +76,30 @@ def _every_reach(subject: TokenizerUnderTest) -> list[Reach]:
     left = [token_id for token_id, ids in zip(forms, alone, strict=True) if ids != [token_id]]
     proved = _by_segmentation(subject, left)
     cut: set[bytes] = set()
+    starts = _longest_starts(subject, alone)
     reaches = {
-        token_id: proved.get(token_id) or _in_context(subject, token_id, forms[token_id][0], cut) for token_id in left
+        token_id: proved.get(token_id)
+        or _in_context(subject, token_id, forms[token_id][0], cut, starts if forms[token_id][1] else ())
+        for token_id in left
     }
     return [reaches.get(token_id) or Reach(token_id, token, "alone") for token_id, (token, _) in forms.items()]
+
+
+def _longest_starts(subject: TokenizerUnderTest, alone: Sequence[list[int] | None]) -> list[bytes]:
+    """Return the longest tokens that match at the start of a pre-token.
+
+    A continuation token follows another token, and a short one such as ``1`` might be extended by its first bytes.
+
+    Args:
+        subject: the tokenizer.
+        alone: ids of the bytes of each token.
+    """
+    starts = [
+        token
+        for (token_id, (token, inside)), ids in zip(subject.forms.items(), alone, strict=True)
+        if not inside and ids == [token_id]
+    ]
+    return sorted(starts, key=len, reverse=True)[:SHOWN]
 
 
 def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[int, Reach]:
@@ -141,21 +161,24 @@ def _beaten(scores: Any, token_id: int, parts: Sequence[int]) -> bool:
     return own == -math.inf or other > own + MARGIN * (1 + abs(own))
 
 
-def _in_context(subject: TokenizerUnderTest, token_id: int, token: bytes, cut: set[bytes]) -> Reach:
+def _in_context(
+    subject: TokenizerUnderTest, token_id: int, token: bytes, cut: set[bytes], starts: Sequence[bytes] = ()
+) -> Reach:
     """Search for a text around a token's bytes that produces it.
 
     Args:
         subject: the tokenizer.
-        one: id of the token.
+        token_id: id of the token.
         token: its bytes.
         cut: representatives (:func:`likeness`) that are split in every context; new ones are added.
+        starts: bytes that are tried before the token, in addition to its contexts (default: none).
     """
     boundaries = subject.traits.boundaries if subject.traits.scheme in KERNEL_SCHEMES else None
     alike = b"" if boundaries is None else likeness(token)
     if alike in cut or (boundaries is None and subject.pieces is not None and not subject.pieces.fits_pretoken(token)):
         return Reach(token_id, token, "pre-tokenization", CUT)
     kept = tried = 0
-    for pairs in (contexts(token), rare_contexts(token)):
+    for pairs in (contexts(token), rare_contexts(token), [(start, b"") for start in starts]):
         for before, after in pairs:
             text = before + token + after
             tried += 1

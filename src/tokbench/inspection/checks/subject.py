@@ -26,9 +26,9 @@ class Traits:
     """Optional attributes of a tokenizer; None or empty if absent.
 
     Attributes:
-        tokens: bytes of each token, from ``vocabulary.tokens``.
-        continuation: for each token, True if it matches only inside a pre-token; from ``vocabulary.continuation``.
-        ids: id of each token, from ``ids`` or ``vocabulary.ids``; None if ids are the indices of the tokens.
+        tokens: bytes of each token, from ``vocabulary.tokens`` or ``listed.tokens``.
+        continuation: for each token, True if it matches only inside a pre-token; from ``continuation`` of the same.
+        ids: id of each token, from ``ids`` or ``ids`` of the same; None if ids are the indices of the tokens.
         id_limit: largest id plus one, including special tokens.
         special: ids of special tokens by name, from ``special_tokens`` (by name) or ``special`` (by id).
         unknown_id: id of the unknown token, from ``unknown_id`` or ``library.unknown``.
@@ -60,6 +60,8 @@ class Traits:
 def traits_of(tokenizer: Any) -> Traits:
     """Return the optional attributes of a tokenizer."""
     vocabulary, library = _part(tokenizer, "vocabulary"), _part(tokenizer, "library")
+    if vocabulary is None:  # An adapted tokenizer lists the bytes of its tokens, without marks such as ``##``.
+        vocabulary = _part(tokenizer, "listed")
     ids = _part(tokenizer, "ids")
     if ids is None or isinstance(ids, int):
         ids = _part(vocabulary, "ids")
