@@ -259,6 +259,7 @@ const found = { hidden: box.hidden, first: rows().length, said: box.querySelecto
 const type = (text) => { input.value = text; input.dispatchEvent(new Event("input")); };
 type("the the");
 found.rows = rows();
+found.colours = Array.from(box.querySelectorAll(".t"), (one) => [one.dataset.id, getComputedStyle(one).backgroundColor]);
 found.label = input.labels[0].textContent;
 const around = document.documentElement;
 type("word ".repeat(300) + "x".repeat(300));
@@ -290,6 +291,9 @@ def test_a_reader_types_a_sentence(tmp_path: Path, size: str) -> None:
         ["a_b 259 2", [["the", "257", "t"], ["␣the", "258", "t"]]],
         ["c 257 5", [*spaced, ["␣", "32", "t d"], *spaced]],
     ]
+    colours = dict(found["colours"])
+    assert set(map(tuple, found["colours"])) == set(colours.items()), "an id has one colour"
+    assert len(set(colours.values())) == len(colours)
     assert found["sideways"] == 0
     assert found["ids"] == "attr(data-id)" or found["ids"] == '"119"'
     assert found["empty"] == [True, [0, 0]]

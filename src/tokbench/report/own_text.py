@@ -37,8 +37,8 @@ LONGEST_TEXT = 500
 START = "Tokenizers aren't naïve: they split 1,234 words 🙂"
 """Initial text: a contraction, a letter of two bytes, a number, a character of four bytes."""
 HOW = (
-    "Your text is tokenized in this browser and not sent anywhere. The ids are those of the library. Orange: {first} "
-    "has no token with these bounds."
+    "Your text is tokenized in this browser and not sent anywhere. The ids are those of the library; each has its "
+    "colour. Underlined: {first} has no token with these bounds."
 )
 SEPARATOR = "\u0100"
 """Character between two packed tokens. A byte from 0x7F on is packed as its value + 0x100, which is no control."""

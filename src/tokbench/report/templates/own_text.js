@@ -439,7 +439,10 @@ const ownText = (() => {
     return made;
   }
 
-  /* Return one row; tokens that the first row does not have are marked. */
+  /* Return the hue of an id in degrees, by the golden angle: ids near each other differ most. */
+  const hueOf = (id) => Math.round(id * 137.508) % 360;
+
+  /* Return one row; tokens have the colour of their id, and those that the first row does not have are marked. */
   function rowOf(tokenizer, bytes, done, pieces) {
     const name = tokenizer.name.split("_").flatMap((part, number) => number ? ["_", element("wbr"), part] : [part]);
     const tokens = element("dd");
@@ -449,6 +452,7 @@ const ownText = (() => {
       const token = element("span", visible(bytes.slice(start, end)));
       token.className = pieces.has(`${start} ${end}`) ? "t" : "t d";
       token.dataset.id = done.ids[number];
+      token.style.setProperty("--hue", hueOf(done.ids[number]));
       token.title = `${done.ids[number]}: ${hex(bytes.slice(start, end))}`;
       tokens.append(token);
     });
