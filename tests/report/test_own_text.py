@@ -259,7 +259,8 @@ const found = { hidden: box.hidden, first: rows().length, said: box.querySelecto
 const type = (text) => { input.value = text; input.dispatchEvent(new Event("input")); };
 type("the the");
 found.rows = rows();
-found.colours = Array.from(box.querySelectorAll(".t"), (one) => [one.dataset.id, getComputedStyle(one).backgroundColor]);
+const tokens = Array.from(box.querySelectorAll(".t"));
+found.colours = tokens.map((one) => [one.dataset.id, getComputedStyle(one).backgroundColor]);
 found.label = input.labels[0].textContent;
 const around = document.documentElement;
 type("word ".repeat(300) + "x".repeat(300));
