@@ -2,6 +2,7 @@
 # compiled kernels. `make help` lists the rest.
 PYTHON ?= $(shell for name in python3.12 python3.11; do $$name --version >/dev/null 2>&1 && echo $$name && break; done)
 CORES ?= 2
+SIZE := 7.7 GB
 VENV := .venv
 NEXT := build/transformers5
 SITE := build/mkdocs
@@ -117,8 +118,8 @@ $(VENV)/.installed: requirements.lock
 	$(TIMED) test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
 	  $(BIN)/pip install --quiet --disable-pip-version-check --root-user-action=ignore \
 	  "$$(grep '^uv==' requirements.lock)"; $(DONE)
-	@echo "2 of 3: install $$(grep -c == requirements.lock) packages (download and compile; about 1 minute)"
-	$(TIMED) $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps -r requirements.lock; $(DONE)
+	@echo "2 of 3: install $$(grep -c == requirements.lock) packages ($(SIZE) on disk; download and compile)"
+	$(TIMED) $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python --no-deps -r requirements.lock; $(DONE)
 	@touch $@
 
 $(VENV)/.linked: $(VENV)/.installed pyproject.toml

@@ -149,3 +149,11 @@ def test_cite(tokbench: Tokbench, tmp_path: Path) -> None:
     listed = tokbench("cite", "--cited", json.dumps(publication_keys(experiment())))
     assert listed.stdout == printed
     assert "--cited: not a list of texts" in tokbench("cite", "--cited", "[1]").message
+
+
+def test_citation_has_the_authors_of_the_references() -> None:
+    cited = yaml.safe_load((Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8"))["references"]
+    authors = {entry["title"].casefold(): (entry["author"], entry.get("year")) for entry in read_references().values()}
+    for paper in cited:
+        names = [f"{author['family-names']}, {author['given-names']}" for author in paper["authors"]]
+        assert (names, paper["year"]) == authors[paper["title"].casefold()]
