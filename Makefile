@@ -6,6 +6,7 @@ SIZE := 7.7 GB
 VENV := .venv
 NEXT := build/transformers5
 SITE := build/mkdocs
+CIBUILDWHEEL := 4.3.5
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONNOUSERSITE := 1
@@ -39,7 +40,7 @@ OF_TRANSFORMERS := tests/tokenizer/test_transformers.py tests/tokenizer/test_tra
   tests/tokenizer/test_hugging_face.py tests/tokenizer/test_auto_tokenizer.py \
   tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
 
-.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results gallery nightly sanitize accessibility benchmarks scale coverage install wheel lint format lock clean
+.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results gallery nightly sanitize accessibility benchmarks scale coverage install wheel wheels lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -151,6 +152,9 @@ $(NEXT)/.installed: transformers5.lock $(VENV)/.installed
 wheel: install  ## write dist/tokbench-*.whl, kernels included
 	@uv build --quiet --wheel --no-build-isolation --out-dir dist .
 	@ls dist/*.whl
+
+wheels:  ## write a wheel for each Python that is supported to dist, by cibuildwheel; Linux needs Docker or Podman
+	@uv tool run cibuildwheel==$(CIBUILDWHEEL) --output-dir dist
 
 lint: install  ## check style, types and the workflow
 	ruff check .

@@ -149,7 +149,7 @@ def test_pages_name_the_same_requirements() -> None:
             (ROOT / page).read_text(encoding="utf-8").split()
         )
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["requires-python"] == ">=3.11,<3.13"
+    assert project["requires-python"] == ">=3.11"
 
 
 def test_pages_of_the_site_open_reports_and_searches_find_definitions_first() -> None:

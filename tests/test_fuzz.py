@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ODD, TOPICS
+from tests.portability.vocabularies import fits
 from tests.support.pipeline import figures, make
 from tests.support.texts import EVERY, Strings
 from tokbench.candidates.running_text import Documents
@@ -129,16 +130,6 @@ def batches(supply: Strings) -> list[list[bytes]]:
 @pytest.fixture(scope="module")
 def huge(supply: Strings) -> list[bytes]:
     return supply.huge(HUGE)
-
-
-def fits(made: Vocabulary, segmentation: str) -> bool:
-    """Return whether the segmentation accepts this vocabulary."""
-    needs = segmentations[segmentation].needs
-    if needs is not None and getattr(made, needs) is None:
-        return False
-    if needs == "events" and made.supermerges is not None:
-        return False
-    return made.continuation is None or segmentation == "longest_prefix"
 
 
 def check(tokenizer: Tokenizer, texts: list[bytes]) -> None:
