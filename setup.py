@@ -27,6 +27,8 @@ FLAGS = KERNELS / "flags.json"
 which takes the compiler longest and runs where a kernel is called. No multiplication is fused with an addition, which
 would round once where other machines round twice."""
 PORTABLE = "-ffp-contract=off"
+STANDARD = "-std=gnu++17"
+"""The default of GCC; Clang on macOS has an older one."""
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 CHECKED = [*SANITIZERS, PORTABLE, "-O1", "-g", "-fno-wrapv", "-fno-omit-frame-pointer", "-D_GLIBCXX_ASSERTIONS"]
 
@@ -90,6 +92,9 @@ def extensions() -> list[Extension]:
         shared_utility_qualified_name=SHARED,
         compiler_directives={"auto_pickle": False, "annotation_typing": False},
     )
+    for kernel in kernels:
+        if kernel.language == "c++":
+            kernel.extra_compile_args = [*kernel.extra_compile_args, STANDARD]
     return sorted(kernels, key=lambda kernel: -max(Path(source).stat().st_size for source in kernel.sources))
 
 

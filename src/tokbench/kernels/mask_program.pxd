@@ -3,6 +3,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from tokbench.kernels.byte_ranges cimport in_range
+
 cdef extern from *:
     """
     #include <stdint.h>
@@ -10,8 +12,6 @@ cdef extern from *:
     #if defined(__x86_64__) && defined(__GNUC__)
     #define X86 1
     #include <immintrin.h>
-    #elif !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-    #error "tokbench.kernels.mask_program reads text in words and needs a little-endian machine"
     #endif
 
     #define WORDS 8
@@ -70,26 +70,32 @@ cdef extern from *:
         return count;
     }
 
-    /* Seven bits plus at most 0x80 fit into a byte, so no sum carries into the next byte: the top bit of
-       low + 0x80 - first is set if low >= first. The product gathers the eight top bits. */
-    static void look_by_words(const Program *program, const uint8_t *text, int64_t words, Mask *registers) {
-        const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
-        clear(program, words, registers);
-        for (int64_t k = 0; k < program->loads_count; k++) {
-            const Load load = program->loads[k];
-            for (int64_t word = 0; word < words; word++)
-                for (int i = 0; i < 64; i += 8) {
-                    uint64_t bytes, low, inside;
-                    memcpy(&bytes, text + 64 * word + i, 8);
-                    bytes |= ones * (uint64_t)load.fold;
-                    low = bytes & ~tops;
-                    inside = tops & ~bytes & (low + ones * (0x80 - (uint64_t)load.first))
-                        & ~(low + ones * (0x7F - (uint64_t)load.last));
-                    registers[load.target][word] |= ((inside >> 7) * 0x0102040810204080u >> 56) << i;
-                }
+    /* Mark the bytes of every load by one of the functions of byte_ranges, then run the operations. */
+    #define LOOK_BY(NAME, IN_RANGE) \\
+        static void NAME(const Program *program, const uint8_t *text, int64_t words, Mask *registers) { \\
+            clear(program, words, registers); \\
+            for (int64_t k = 0; k < program->loads_count; k++) { \\
+                const Load load = program->loads[k]; \\
+                for (int64_t word = 0; word < words; word++) \\
+                    registers[load.target][word] |= IN_RANGE( \\
+                        text + 64 * word, (uint8_t)load.fold, (uint8_t)load.first, (uint8_t)load.last); \\
+            } \\
+            run_by_words(program, registers); \\
         }
-        run_by_words(program, registers);
+    LOOK_BY(look_by_words, in_range_by_words)
+
+    #ifdef NEON
+    LOOK_BY(look_neon, in_range)
+
+    static int64_t beyond_neon(const uint8_t *text, int64_t words, uint64_t *found) {
+        int64_t count = 0;
+        for (int64_t word = 0; word < words; word++) {
+            found[word] = in_range(text + 64 * word, 0, 0x80, 0xFF);
+            count += __builtin_popcountll(found[word]);
+        }
+        return count;
     }
+    #endif
 
     typedef int64_t (*Beyond)(const uint8_t *, int64_t, uint64_t *);
     typedef void (*Look)(const Program *, const uint8_t *, int64_t, Mask *);
@@ -197,6 +203,12 @@ cdef extern from *:
             beyond = beyond_sse2;
             look = look_sse2;
             return "sse2";
+        }
+    #elif defined(NEON)
+        if (most >= 16) {
+            beyond = beyond_neon;
+            look = look_neon;
+            return "neon";
         }
     #endif
         beyond = beyond_by_words;

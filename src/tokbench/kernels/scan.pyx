@@ -20,50 +20,15 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from tokbench.kernels import unicode_classes
+from tokbench.kernels.byte_ranges cimport in_range
 from tokbench.kernels.utf8 cimport beyond_ascii, code_before
 
 cdef extern from *:
     """
-    #include <stdint.h>
-    #include <string.h>
-    #ifdef __SSE2__
-    #include <emmintrin.h>
-    #elif !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-    #error "tokbench.kernels.scan reads text in words and needs a little-endian machine"
-    #endif
-
-    /* Mark which of 64 bytes are in first..last (ASCII) after setting the bits of fold: bit i for byte i. */
-    static inline uint64_t in_range(const uint8_t *text, uint8_t fold, uint8_t first, uint8_t last) {
-        uint64_t found = 0;
-    #ifdef __SSE2__
-        const __m128i folds = _mm_set1_epi8((char)fold), firsts = _mm_set1_epi8((char)first);
-        const __m128i widths = _mm_set1_epi8((char)(last - first));
-        for (int i = 0; i < 64; i += 16) {
-            __m128i bytes = _mm_or_si128(_mm_loadu_si128((const __m128i *)(text + i)), folds);
-            bytes = _mm_sub_epi8(bytes, firsts);
-            bytes = _mm_cmpeq_epi8(_mm_min_epu8(bytes, widths), bytes);
-            found |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << i;
-        }
-    #else
-        /* Seven bits plus at most 0x80 fit into a byte, so no sum carries into the next byte: the top bit of
-           low + 0x80 - first is set if low >= first. The product gathers the eight top bits. */
-        const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
-        for (int i = 0; i < 64; i += 8) {
-            uint64_t word, low, inside;
-            memcpy(&word, text + i, 8);
-            word |= ones * fold;
-            low = word & ~tops;
-            inside = tops & ~word & (low + ones * (0x80 - first)) & ~(low + ones * (0x7F - last));
-            found |= ((inside >> 7) * 0x0102040810204080u >> 56) << i;
-        }
-    #endif
-        return found;
-    }
-
     /* Mark which of 64 bytes belong to two-byte letters in U+00C0 to U+027F and U+0400 to U+04FF, Latin and Cyrillic.
        No byte from 0xC2 on is part of a character that began before it. */
     static inline uint64_t letters_of_two(const uint8_t *text) {
-    #ifdef __SSE2__
+    #if defined(__SSE2__) || defined(NEON)
         const uint64_t first = in_range(text, 0, 0xC3, 0xC9) | in_range(text, 0, 0xD0, 0xD3);
         if (!first) return 0;
         /* U+00D7, U+00F7 and U+0482 to U+0489 are not letters. */
@@ -77,7 +42,6 @@ cdef extern from *:
     }
     """
     uint64_t letters_of_two(const uint8_t* text) noexcept nogil
-    uint64_t in_range(const uint8_t* text, uint8_t fold, uint8_t first, uint8_t last) noexcept nogil
     int __builtin_ctzll(uint64_t word) noexcept nogil
 
 
