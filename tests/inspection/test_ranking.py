@@ -11,6 +11,7 @@ import pytest
 
 import tokbench
 from tests.conftest import Tokbench
+from tests.support.library_tokenizers import byte_level, written
 from tokbench.api.comparison import Comparison
 from tokbench.errors import TokbenchError
 from tokbench.inspection.comparison.ranking_tables import ranking_tables
@@ -177,6 +178,17 @@ def test_long_labels_are_without_options_unless_two_would_be_equal(
     ]
     cells = {row[0]: row[2] for row in ranking_tables(rows, "texts")[0].rows}
     assert [cells[row["name"]] for row in rows] == printed
+
+
+def test_files_are_known_by_their_names(tmp_path: Path, tokbench: Tokbench) -> None:
+    """No line repeats the path of a file whose name is in the tables; two files of one name have their paths."""
+    (tmp_path / "other").mkdir()
+    files = [written(tmp_path / name, byte_level(300)) for name in ("a.json", "b.json", "other/b.json")]
+    (tmp_path / "text.txt").write_text("\n".join(EN))
+    printed = tokbench("compare", *files[:2], tmp_path / "text.txt").stdout.decode()
+    assert ": file " not in printed
+    printed = tokbench("compare", *files[1:], tmp_path / "text.txt").stdout.decode()
+    assert str(files[2]) in printed
 
 
 def test_folders_are_languages(files: list[Path], tokbench: Tokbench, tmp_path: Path) -> None:

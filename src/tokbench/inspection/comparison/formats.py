@@ -1,6 +1,7 @@
 """Output of ``tokbench compare``: text for a terminal, Markdown, LaTeX, JSON and CSV."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from tokbench.inspection.comparison.ranking import best_sentence, ranking_rows
 from tokbench.inspection.comparison.ranking_tables import (
@@ -49,9 +50,10 @@ def comparison_output(compared: Comparisons, form: str, premium: str | None = No
 
 
 def _rest(compared: Comparisons, most: int | None) -> Iterator[str]:
-    """Yield what the rankings do not have: places of the tokenizers, notes, and other measures of each pair."""
+    """Yield what the rankings do not have: places that names do not say, notes, and other measures of each pair."""
     notes = [note for pair in compared.pairs for note in (*pair.notes, *pair.parts[0].notes) if LOSSY not in note]
-    places = {f"{name}: {side.kind} {name}." for pair in compared.pairs for name, side in pair.named_sides}
+    sides = [side for pair in compared.pairs for side in pair.named_sides]
+    places = {f"{name}: {side.opened}." for name, side in sides if Path(side.place).name == name}
     known = [note for note in dict.fromkeys(notes) if note not in places]
     if known:
         yield "\n".join(known) + "\n"
