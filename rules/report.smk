@@ -63,6 +63,7 @@ rule draw:
         inputs=flags,
         code=code.of("draw"),
     threads: 1
+    priority: 1  # The page links to the results, so they start before it.
     resources:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(30),
@@ -97,6 +98,7 @@ rule typeset:
         inputs=flags,
         code=code.of("typeset"),
     threads: 1
+    priority: 1  # The page links to the results, so they start before it.
     resources:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(30),

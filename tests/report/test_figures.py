@@ -196,6 +196,18 @@ def test_a_file_bears_no_trace_of_the_pointer() -> None:
     assert "told" not in svg(dots.draw(values, VARIANTS, styles(VARIANTS), "bits per byte"))
 
 
+def test_variants_of_one_size_each_have_it_next_to_their_names() -> None:
+    """Existing tokenizers; a legend with as many sizes as rows would be wider than the figure."""
+    values = {(variant, 1000 + index): 1.5 for index, variant in enumerate(VARIANTS)}
+    figure = dots.draw(values, VARIANTS, styles(VARIANTS), "bits per byte")
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == [f"{variant}, {1000 + index:,}" for index, variant in enumerate(VARIANTS)]
+    assert not figure.legends
+    figure = dots.draw(values | {(VARIANTS[0], 5000): 2.0}, VARIANTS, styles(VARIANTS), "bits per byte")
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == list(VARIANTS)
+    assert len(figure.legends) == 1
+
+
 def test_colours_of_equal_grey_have_different_marks() -> None:
     """In black and white, variants of one lightness still differ in their mark or line."""
     looks = list(styles([str(index) for index in range(28)]).values())

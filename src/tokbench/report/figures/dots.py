@@ -60,7 +60,9 @@ def draw(
     values = {key: value for key, value in values.items() if isfinite(value)}
     ranked = [(rank, variant) for rank, variant in enumerate(order, 1) if any(v == variant for v, _ in values)]
     sizes = sorted({size for _, size in values})
-    area = areas(sizes)
+    # Variants of one size each, such as existing tokenizers, have it next to their names, and equal marks.
+    one_each = len(sizes) > 1 and len(values) == len(ranked)
+    area = dict.fromkeys(sizes, areas(sizes[:1])[sizes[0]]) if one_each else areas(sizes)
     with house_style():
         figure = new_figure(width, 0.95 + 0.17 * len(ranked))
         axes = figure.subplots()
@@ -83,6 +85,9 @@ def draw(
                 axes.plot([mean], [row], marker="|", mec=INK, mew=1.6, ms=8, zorder=3)
         # Names with their ranks, the first at the top.
         names = [f"{name}  {rank}" if numbered and name not in unnumbered else name for rank, name in ranked]
+        if one_each:
+            only = dict(values.keys())
+            names = [f"{name}, {only[variant]:,}" for name, (_, variant) in zip(names, ranked, strict=True)]
         for label, (_, variant) in zip(axes.set_yticks(range(len(ranked)), names), ranked, strict=True):
             label.label1.set_fontweight(styles[variant].font)
         axes.set_ylim(len(ranked) - 0.4, -0.6)
@@ -94,7 +99,7 @@ def draw(
         axes.set_xlabel(xlabel + in_units(axes.xaxis, max(values.values())), loc="right")
         if baseline is not None:
             _mark_baseline(axes, baseline, list(values.values()))
-        if len(sizes) > 1:
+        if len(sizes) > 1 and not one_each:
             size_key(figure, sizes, mean=len(sizes) >= _LEAST_FOR_MEAN)
         return fix_layout(figure)
 
