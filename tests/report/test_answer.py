@@ -52,7 +52,7 @@ def test_each_corpus_has_its_answers() -> None:
     ]
     assert [one.introduction.rpartition(" ")[2] for one in made] == ["books.", "books.", "news.", "news."]
     assert len({len(one.statements) for one in made}) == 1
-    assert [one.text for one in caveats(content) if one.corpus] == ["The text is books.", "The text is news."]
+    assert [one.text for one in caveats(content) if one.corpus] == ["Evaluated on books.", "Evaluated on news."]
 
 
 def board_of_two_corpora() -> pl.DataFrame:
@@ -86,7 +86,7 @@ def test_caveats_are_computed() -> None:
     content = altered(whole(), leakage=leakage, corpora=["books"], built_from=["books"], splits=splits)
     told = {one.head: one.text for one in caveats(replace(content, demonstration=True))}
     assert told["Another text can change the order."] == (
-        "The text is books: 40 documents, 209 kB. Vocabularies were built from 175 documents, 838 kB."
+        "Evaluated on books: 40 documents, 209 kB. Vocabularies were built from 175 documents, 838 kB."
     )
     assert (
         told["Part of the text also occurs in training text."] == "Of its bytes, 4.9 % is also in the tokenizer split."

@@ -15,6 +15,7 @@ from tokbench.report.claims import best_claims, claims_across
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
 from tokbench.report.loading import build_content
+from tokbench.report.sentences import comparison_sentence
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
@@ -301,3 +302,10 @@ def test_seeds_and_baselines_are_those_of_the_experiment() -> None:
     content = build_content(validated(settings, Experiment, "here"), settings, [], {}, {})
     assert content.seeds == {name: ("first (3 seeds)", 17 + place) for place, name in enumerate(models)}
     assert content.baselines == ["a", "b"]
+
+
+def test_an_end_of_an_interval_that_is_not_zero_does_not_look_like_zero() -> None:
+    row = {"a": "one", "b": "two", "measure": "tokens", "difference": -0.0015, "low": -0.0027, "high": -0.0003,
+           "verdict": "better", "n": 162, "unit": "documents"}  # fmt: skip
+    assert "needs 0.15 % fewer tokens than two (95 % interval −0.27 % to −0.03 %;" in comparison_sentence(row)
+    assert "−0.3 % to 0.0 %" in comparison_sentence({**row, "high": 0.0})

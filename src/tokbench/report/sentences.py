@@ -73,7 +73,7 @@ SENTENCES: Mapping[str, Template] = {
         "{low} to {high} tokens. A larger vocabulary alone needs fewer tokens, and more rows of embeddings.",
         "Vocabulary sizes of existing tokenizers differ:",
     ),
-    "text": Template("The text is {corpus}{extent}. {built}", "Another text can change the order."),
+    "text": Template("Evaluated on {corpus}{extent}. {built}", "Another text can change the order."),
     "shared text": Template("Of its bytes, {shares}.", "Part of the text also occurs in training text."),
     "models": Template("Tokens read in training: {tokens}.", "Larger language models can differ."),
     "one training": Template(f"One training of each. {ANOTHER_SEED}", "Language models are not ranked."),
@@ -230,14 +230,19 @@ def _numbers(row: Mapping[str, Any]) -> list[str]:
     known = [row["difference"], *([] if row["low"] is None else [row["low"], row["high"]])]
     small = 0 < abs(known[0]) < 0.0005
     decimals = 1 + small if words_of(row["measure"]).percent else fitting_decimals(known)
-    # More decimals are printed until two different ends of an interval look different.
+    # More decimals are printed until different ends of an interval look different, and none looks like zero.
     texts: list[str] = []
-    while len(set(texts[1:])) < len(set(known[1:])) or not texts:
+    while not texts or len(set(texts[1:])) < len(set(known[1:])) or _looks_like_zero(known[1:], texts[1:]):
         texts = [_with_sign(value, row["measure"], decimals) for value in known]
         decimals += 1
         if decimals > MAX_DECIMALS:
             break
     return texts
+
+
+def _looks_like_zero(values: Sequence[float], texts: Sequence[str]) -> bool:
+    """Return True if a value that is not zero has only zeros in print."""
+    return any(value and not text.strip("+−0.") for value, text in zip(values, texts, strict=True))
 
 
 def _with_sign(value: float, measure: str, decimals: int) -> str:
