@@ -94,6 +94,22 @@ def test_the_table_has_the_boards_marks_and_paired_intervals() -> None:
     assert list(SCOREBOARD.schema) == board.columns
 
 
+def test_an_interval_without_zero_next_to_the_sign_of_no_difference_has_a_reason() -> None:
+    board, _, _ = drawn()
+    place = (pl.col("measure") == "tokens") & (pl.col("variant") == "unigram") & (pl.col("size") == SIZES[0])
+    changes = {"difference": 0.02, "difference_low": 0.01, "difference_high": 0.03,
+               "difference_verdict": "no significant difference"}  # fmt: skip
+    for low in (0.01, -0.01):
+        values = changes | {"difference_low": low}
+        changed = board.with_columns(
+            pl.when(place).then(pl.lit(value)).otherwise(name).alias(name) for name, value in values.items()
+        )
+        table = next(one for one in tables(altered(shown(), scoreboard=changed)) if one.name == "scoreboard")
+        rows = [place for place, remark in table.remarks.items() if remark.startswith("the interval excludes zero")]
+        named = [(table.frame["variant"][index], table.frame["size"][index], name) for index, name in rows]
+        assert (("unigram", SIZES[0], "tokens") in named) == (low > 0)
+
+
 @pytest.mark.parametrize("seeds", [1, 2, 3])
 def test_models_have_signs_by_their_trainings(seeds: int) -> None:
     """One training: no best, no difference; two: a best and a difference, no test; three: all signs. Other columns

@@ -13,11 +13,13 @@ from tokbench.report.figures import heat_map
 from tokbench.report.sections.rows import path_of
 from tokbench.report.sections.scoreboard import (
     FIRST,
+    ONLY_UNCORRECTED,
     SIGNS,
     Key,
     cells_by_tokenizer,
     column_of_key,
     difference_in_print,
+    is_significant_uncorrected,
 )
 from tokbench.report.wording import UNKNOWN_PRETOKENIZER, join_some, slug
 from tokbench.statistics.comparisons.existing import CONTEXT, EXISTING_TOKENIZERS
@@ -69,9 +71,6 @@ def _ranking(content: ReportContent, frame: pl.DataFrame) -> Table:
     columns = _named_columns(content, rows, several=len(corpora) > 1)
     head = len(columns)
     columns |= {
-        "documents_changed": (PrintedColumn("documents_changed", "documents changed", "count", about="documents that "
-                              "decoding does not return byte for byte"), [row["documents_changed"] for row in rows]),
-        "tokens": (PrintedColumn("tokens", "tokens", "count"), [row["tokens"] for row in rows]),
         "bytes_per_token": (
             PrintedColumn("bytes_per_token", "bytes per token", "real", 3, better="highest",
                           about="bytes / tokens, with its 95 % interval; more are better"),
@@ -87,6 +86,9 @@ def _ranking(content: ReportContent, frame: pl.DataFrame) -> Table:
                           about="tokens / tokens of the baseline − 1, with its 95 % interval"),
             [row["difference"] for row in rows],
         ),
+        "tokens": (PrintedColumn("tokens", "tokens", "count"), [row["tokens"] for row in rows]),
+        "documents_changed": (PrintedColumn("documents_changed", "documents changed", "count", about="documents that "
+                              "decoding does not return byte for byte"), [row["documents_changed"] for row in rows]),
     }  # fmt: skip
     intervals = {
         (index, name): (row[low], row[high])
@@ -123,6 +125,11 @@ def _ranking(content: ReportContent, frame: pl.DataFrame) -> Table:
             ("difference", "difference_verdict", "difference_reason"),
         )
         if row[verdict] == UNTESTED and row[reason] and row[name] is not None
+    } | {
+        (index, name): ONLY_UNCORRECTED
+        for index, row in enumerate(rows)
+        for name, verdict in (("behind", "verdict"), ("difference", "difference_verdict"))
+        if is_significant_uncorrected(row[verdict], row[f"{name}_low"], row[f"{name}_high"])
     }
     columns |= others
     printed = [column for column, _ in columns.values()]
@@ -252,7 +259,7 @@ def _of_languages(content: ReportContent, corpus: str, frame: pl.DataFrame) -> l
             continue
         shown = content.drawn_variants(order)
         caption = (
-            f"{about}. Yellow is the best tokenizer of a language and blue the worst; "
+            f"{about}. Yellow is the best tokenizer of a language and dark purple the worst; "
             f"{'more' if highest else 'less'} is better.{content.omission_note(order)}"
         )
         draw = partial(

@@ -87,6 +87,8 @@ _HEADS = {
     "corpus": PrintedColumn("corpus"),
 }
 LACKING = "not measured for this tokenizer"
+ONLY_UNCORRECTED = "the interval excludes zero, but the difference is not significant after correction for all pairs"
+"""Reason of the sign of no significant difference next to an interval without zero."""
 
 
 class Key(NamedTuple):
@@ -255,12 +257,26 @@ def _pretokenizer_remarks(
 
 
 def _reasons(valued: Sequence[tuple[Place, Key, Cell]], by_key: Mapping[Key, Sequence[Cell]]) -> dict[Place, str]:
-    """Return reasons why cells are not tested, except where the definition of the column has the only reason."""
-    return {
+    """Return reasons of signs.
+
+    A cell that is not tested has one, except where the definition of the column has the only reason. So has a cell
+    without a significant difference whose interval excludes zero.
+    """
+    untested = {
         place: in_full(cell["difference_reason"] or UNEXPLAINED)
         for place, key, cell in valued
         if cell["difference_verdict"] == UNTESTED and len(_why_untested(by_key[key])) > 1
     }
+    return untested | {
+        place: ONLY_UNCORRECTED
+        for place, _, cell in valued
+        if is_significant_uncorrected(cell["difference_verdict"], cell["difference_low"], cell["difference_high"])
+    }
+
+
+def is_significant_uncorrected(verdict: str, low: float | None, high: float | None) -> bool:
+    """Return True if a difference is not significant, but its interval, which is not corrected, excludes zero."""
+    return verdict == NO_DIFFERENCE and low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _why_untested(column: Sequence[Cell]) -> set[str | None]:
@@ -368,7 +384,7 @@ def _tests(corpora: list[str]) -> str:
     return (
         "A difference, its interval and its sign come from one paired test over the documents, words, questions or "
         f"seeds that the column names. Signs are at level 0.05, corrected for all pairs of the column at one size{on}. "
-        f"Intervals are not corrected, so one next to {SIGNS[NO_DIFFERENCE]} may exclude zero."
+        "Intervals are not corrected."
     )
 
 
