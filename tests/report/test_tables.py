@@ -228,7 +228,8 @@ def test_signs_and_definitions_in_all_forms() -> None:
         source=NumberSource(["tables/x.csv"], ["downstream/{model}/{variant}.json"], {"model": "tiny"}),
     )  # fmt: skip
     text = to_latex(table)
-    assert r"\caption{Accuracy in \% of A \& B. score\_1: right answers; n = 200.}" in text
+    assert r"\caption{Accuracy in \% of A \& B.}" in text
+    assert r"{\footnotesize\raggedright score\_1: right answers; n = 200.\par}" in text
     assert r"51.0\textsuperscript{$\dagger$}" in text
     assert text.startswith("% Source: tables/x.csv, from downstream/tiny/VARIANT.json\n")
     assert "| 51.0† |" in to_markdown(table)

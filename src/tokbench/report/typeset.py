@@ -137,8 +137,8 @@ def markdown(text: str) -> str:
 def to_latex(table: Table) -> str:
     r"""Return a table in LaTeX: a ``table``, or a ``longtable`` if it has more than 40 rows.
 
-    It has rules of ``booktabs``, the label ``tab:name``, the best in bold, and notes below the rule. Long headers and
-    text break into several lines; wide tables have smaller type.
+    It has rules of ``booktabs``, the label ``tab:name``, the best in bold, and definitions and notes below the rule.
+    Long headers and text break into several lines; wide tables have smaller type.
     """
     shape = layout(table)
     columns, headers, type_size = _column_layout(shape)
@@ -151,13 +151,12 @@ def to_latex(table: Table) -> str:
             for cell in row
         ]
         rows.append(f"    {' & '.join(cells)} " + r"\\")
-    notes = [rf"\textsuperscript{{{letter}}}\,{latex(reason)}" for letter, reason in shape.reasons]
-    notes = [
-        rf"  \par\smallskip {{\footnotesize\raggedright {note}\par}}"
-        for note in [*notes, *map(latex, table.written_notes)]
-    ]
+    # Definitions of columns, letters of cells, and notes have a paragraph each, so that the caption stays short.
+    letters = [rf"\textsuperscript{{{letter}}}\,{latex(reason)}" for letter, reason in shape.reasons]
+    paragraphs = [latex(" ".join(table.definitions)), "; ".join(letters), *map(latex, table.written_notes)]
+    notes = [rf"  \par\smallskip {{\footnotesize\raggedright {note}\par}}" for note in paragraphs if note]
     head = [r"    \toprule", f"    {headers} " + r"\\", r"    \midrule"]
-    caption = rf"  \caption{{{latex(table.full_caption)}}} \label{{tab:{table.name}}}"
+    caption = rf"  \caption{{{latex(table.caption)}}} \label{{tab:{table.name}}}"
     if len(rows) > _PAGE_ROWS:
         lines = [
             r"\begingroup", rf"  \setlength{{\LTcapwidth}}{{\linewidth}}{type_size}",
