@@ -14,6 +14,7 @@ from tokbench.inspection.comparison.experiments import _intrinsic as compared_by
 from tokbench.metric import metric, metrics
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
+from tokbench.report.sections.scoreboard import ONLY_UNCORRECTED, Key, _reasons
 from tokbench.report.sections.scoreboard import scoreboard as board_of
 from tokbench.report.typeset import to_latex, to_markdown
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
@@ -95,19 +96,11 @@ def test_the_table_has_the_boards_marks_and_paired_intervals() -> None:
 
 
 def test_an_interval_without_zero_next_to_the_sign_of_no_difference_has_a_reason() -> None:
-    board, _, _ = drawn()
-    place = (pl.col("measure") == "tokens") & (pl.col("variant") == "unigram") & (pl.col("size") == SIZES[0])
-    changes = {"difference": 0.02, "difference_low": 0.01, "difference_high": 0.03,
-               "difference_verdict": "no significant difference"}  # fmt: skip
-    for low in (0.01, -0.01):
-        values = changes | {"difference_low": low}
-        changed = board.with_columns(
-            pl.when(place).then(pl.lit(value)).otherwise(name).alias(name) for name, value in values.items()
-        )
-        table = next(one for one in tables(altered(shown(), scoreboard=changed)) if one.name == "scoreboard")
-        rows = [place for place, remark in table.remarks.items() if remark.startswith("the interval excludes zero")]
-        named = [(table.frame["variant"][index], table.frame["size"][index], name) for index, name in rows]
-        assert (("unigram", SIZES[0], "tokens") in named) == (low > 0)
+    verdict = {"difference_verdict": "no significant difference", "difference_reason": None}
+    key = Key("tokens", "", "")
+    cells = [verdict | {"difference_low": low, "difference_high": 0.03} for low in (0.01, -0.01)]
+    valued = [((index, "tokens"), key, cell) for index, cell in enumerate(cells)]
+    assert _reasons(valued, {key: cells}) == {(0, "tokens"): ONLY_UNCORRECTED}
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
