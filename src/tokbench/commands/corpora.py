@@ -118,11 +118,13 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
     from tokbench.io.atomic import atomic_folder
     from tokbench.options import validated
 
+    # The corpus of the recipe.
     values = mapping_of(recipe, "--recipe")
     seed = validated({"seed": values.pop("seed", 0)}, Seeded, "--recipe").seed
     corpus = validated(values, ParallelCorpus, "--recipe")
     if splits := corpus.without_path():
         raise TokbenchError(f"--recipe: {splits[0]}: no path given; add it")
+    # Its files; pairs of a hub are the last.
     fetched = files[len(files) - len(corpus.on_hub()) :]
     if corpus.on_hub():
         if len(files) < len(corpus.on_hub()):
@@ -133,6 +135,7 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
         corpus = corpus.read_from([Path(file) for file in fetched])
     if files:
         check_same_files(files, corpus.files(), "--recipe")
+    # Its splits, with their counts.
     with atomic_folder(output, "parallel corpus") as folder:
         counts = prepare_parallel(corpus, seed, folder, allowance(megabytes, LEAST).room)
     for split, numbers in counts.items():

@@ -222,6 +222,7 @@ def _latex(table: RankingTable) -> str:
 
     columns = "".join("l" if place in table.text_columns else "r" for place in range(len(table.head)))
     head, rows, notes = table.head, table.rows, table.notes
+    # Verdicts are signs, with a key in the caption.
     if (place := table.verdicts) is not None:
         head = [*head[:place], "", *head[place + 1 :]]
         verdicts = {row[place]: SIGNS.get(row[place], "") for row in rows}
