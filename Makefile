@@ -40,7 +40,7 @@ OF_TRANSFORMERS := tests/tokenizer/test_transformers.py tests/tokenizer/test_tra
   tests/tokenizer/test_hugging_face.py tests/tokenizer/test_auto_tokenizer.py \
   tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
 
-.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results gallery nightly sanitize accessibility benchmarks scale coverage install wheel wheels lint format lock clean
+.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results leaderboard gallery nightly sanitize accessibility benchmarks scale coverage install wheel wheels lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,14 @@ published-results: install  ## make every table and figure of results/published 
 	@python tools/analyse_published.py
 	@python tools/render_published.py
 	@snakemake --cores $(CORES) published
+
+leaderboard: install  ## measure existing tokenizers, write their leaderboard: PATHS="languages=FILE news=FILE novels=FILE mathematics=FILE"
+	@test -n "$(PATHS)" || { echo "name the texts in PATHS; see experiments/existing.yaml"; exit 2; }
+	@tokbench download tokenizers existing
+	@tokbench download texts texts
+	@snakemake --cores $(CORES) --configfile experiments/existing.yaml --config $(PATHS) code=texts/code.jsonl \
+	  tables=texts/tables.jsonl chat=texts/chat.jsonl emoji=texts/emoji.jsonl
+	@python tools/make_leaderboard.py results/existing
 
 gallery: install  ## build the reports of results/published into build/gallery, and the pictures of docs/gallery.md, in Chromium
 	@python tools/make_gallery.py

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import tokbench
 from tests.support.pages import ROOT, forge_anchors, links, site_anchors, tracked_files
@@ -169,9 +170,22 @@ def test_pages_of_the_site_open_reports_and_searches_find_definitions_first() ->
 def test_the_search_needs_no_network(tmp_path: Path) -> None:
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert "plugins: [search, offline]" in settings
-    assert f"polyfills: [{stage_pages.SCRIPT}]" in settings
+    assert "polyfills: [assets/iframe-worker.js]" in settings
     stage_pages.stage(tmp_path)
-    assert "window.Worker" in (tmp_path / stage_pages.SCRIPT).read_text(encoding="utf-8")
+    assert "window.Worker" in (tmp_path / "assets" / "iframe-worker.js").read_text(encoding="utf-8")
+
+
+def test_the_first_page_of_the_site_has_the_leaderboard(tmp_path: Path) -> None:
+    """Its picture in the README becomes the table, with the script and the style that the site loads."""
+    stage_pages.stage(tmp_path)
+    first = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert first.count('<div class="leaderboard"') == 1
+    assert "leaderboard.png" not in first
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    for asset in (*settings["extra_css"], *settings["extra_javascript"]):
+        assert (tmp_path / asset).is_file()
+    assert "<noscript>" in first
+    assert re.search(r'<a href="results/published/existing/index\.html">', first)
 
 
 def test_the_address_of_the_repository_is_the_same_everywhere() -> None:

@@ -3,6 +3,7 @@
 Three pages are generated from docstrings and declarations. All others are copied from the repository, with the files
 that they link to. Paths stay those of the repository, so that relative links work. Pages of results link to their
 reports, which ``tools/build_reports.py`` builds. Their tables are not in the search, so that definitions come first.
+The first page, the README, has the leaderboard of existing tokenizers in place of its picture.
 """
 
 import re
@@ -11,7 +12,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import make_api_docs, make_configuration_docs, make_table_docs
+from tools import leaderboard_page, make_api_docs, make_configuration_docs, make_table_docs
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "build" / "pages"
@@ -26,6 +27,9 @@ REPORTS = ROOT / "build" / "gallery"
 """Folder with the reports that ``tools/build_reports.py`` built."""
 GALLERY = Path("docs/gallery.md")
 PICTURE = re.compile(r"!\[[^]]*\]\(images/gallery/(\w+)\.png\)")
+FIRST = Path("README.md")
+LEADERBOARD = re.compile(r"!\[[^]]*\]\(docs/images/leaderboard\.png\)")
+"""Picture of the leaderboard in the README."""
 TABLE = re.compile(r"^\|.*\n(?:\|.*\n?)+", re.MULTILINE)
 WEIGHTS = {
     Path("docs/glossary.md"): 1000, Path("docs/measured"): 0.001, PUBLISHED: 0.001, Path("CHANGELOG.md"): 0.001,
@@ -33,8 +37,8 @@ WEIGHTS = {
 """Weights of pages and folders in the search: definitions come first, results last. A title counts 1,000 times."""
 REPORT = "reports/{}.html"
 """Path of a report in the site."""
-SCRIPT = "assets/iframe-worker.js"
-"""Path of the script in the site without which the search needs a server."""
+ASSETS = ROOT / "tools" / "site"
+"""Scripts and styles of the site: those of the leaderboard, and a script without which the search needs a server."""
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 
 
@@ -76,6 +80,9 @@ def page_of_site(path: Path, text: str, reports: set[str]) -> str:
         reports: names of the reports in the site.
     """
     link = "../" * (len(path.parts) - 1) + REPORT
+    if path == FIRST:
+        board = leaderboard_page.fragment(leaderboard_page.read_board(), f"{PUBLISHED}/existing/index.html")
+        return f"---\nhide: [toc]\n---\n{LEADERBOARD.sub(lambda _: board, text)}"
     if path == GALLERY:
         links = {name: link.format(name) for name in sorted(reports)}
         text = PICTURE.sub(lambda shown: f"[{shown[0]}]({links[shown[1]]})" if shown[1] in links else shown[0], text)
@@ -103,7 +110,7 @@ def stage(folder: Path = PAGES) -> list[Path]:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     copies = {REPORT.format(name): path for name, path in built.items()}
-    copies[SCRIPT] = ROOT / "tools" / "site" / Path(SCRIPT).name
+    copies |= {f"assets/{asset.name}": asset for asset in sorted(ASSETS.iterdir())}
     for name, path in copies.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / name)
