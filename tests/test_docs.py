@@ -1,5 +1,6 @@
 """The documentation: generated pages, links in the site and on a forge, contents, and numbers that registries know."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -30,7 +31,7 @@ def site(tracked: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 
 def test_generated_pages_are_in_the_site_and_not_in_the_checkout(tracked: list[Path], site: dict[Path, str]) -> None:
-    assert len(stage_pages.GENERATED) == 3
+    assert len(stage_pages.GENERATED) == 4
     assert set(stage_pages.GENERATED) <= set(site)
     assert not {ROOT / page for page in stage_pages.GENERATED} & set(tracked)
 
@@ -165,6 +166,20 @@ def test_pages_of_the_site_open_reports_and_searches_find_definitions_first() ->
     excluded = re.findall(r"<div data-search-exclude.*?</div>", shown[study], re.DOTALL)
     assert rows == [row for part in excluded for row in re.findall(r"^\|.*$", part, re.MULTILINE)]
     assert stage_pages.page_of_site(Path("docs/gap.md"), "text", set()) == "text"
+
+
+def test_the_notebook_is_a_page_of_the_site(tmp_path: Path) -> None:
+    """Its code and outputs can be read there, and pages link to the page instead of to the file."""
+    stage_pages.stage(tmp_path)
+    page = (tmp_path / stage_pages.TOUR).read_text(encoding="utf-8")
+    cells = json.loads((ROOT / stage_pages.NOTEBOOK).read_text(encoding="utf-8"))["cells"]
+    assert all("".join(cell["source"]) in page for cell in cells)
+    assert page.count("```python") == sum(cell["cell_type"] == "code" for cell in cells)
+    assert (tmp_path / stage_pages.NOTEBOOK).is_file()
+    for name in ("README.md", "docs/api.md", "docs/README.md", "docs/first_steps.md"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "tour.md)" in text
+        assert "tour.ipynb" not in text
 
 
 def test_the_search_needs_no_network(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ OFFERED_BY = {"pretokenization/patterns/cut.py": "tokbench.pretokenization"}
 INTRODUCTION = """\
 # The Python interface
 
-[A notebook](tour.ipynb) shows this interface in ten cells.
+[A notebook](tour.md) shows this interface in ten cells.
 
 This interface is stable: names and meanings change only with a note in the [changelog](../CHANGELOG.md). The
 registries are `tokbench.constructions`, `.pretokenizations`, `.segmentations`, `.metrics`, `.corpus_formats` and

@@ -1,11 +1,12 @@
 """Write the pages of the documentation's site to build/pages, for ``mkdocs build``: ``python -m tools.stage_pages``.
 
-Three pages are generated from docstrings and declarations. All others are copied from the repository, with the files
-that they link to. Paths stay those of the repository, so that relative links work. Pages of results link to their
-reports, which ``tools/build_reports.py`` builds. Their tables are not in the search, so that definitions come first.
-The first page, the README, has the leaderboard of existing tokenizers in place of its picture.
+Three pages are generated from docstrings and declarations, and one from the notebook. All others are copied from the
+repository, with the files that they link to. Paths stay those of the repository, so that relative links work. Pages of
+results link to their reports, which ``tools/build_reports.py`` builds. Their tables are not in the search, so that
+definitions come first. The first page, the README, has the leaderboard of existing tokenizers in place of its picture.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -16,10 +17,27 @@ from tools import leaderboard_page, make_api_docs, make_configuration_docs, make
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "build" / "pages"
+NOTEBOOK, TOUR = Path("docs/tour.ipynb"), Path("docs/tour.md")
+"""The notebook, and its page in the site."""
+
+
+def notebook_page() -> str:
+    """Return the notebook as Markdown: its text, its code, and its outputs as plain text."""
+    parts = []
+    for cell in json.loads((ROOT / NOTEBOOK).read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", ()):
+            shown = "".join(output["text"] if "text" in output else output["data"]["text/plain"])
+            parts.append(f"```\n{shown.rstrip()}\n```")
+    return "\n\n".join([*parts, f"[The notebook]({NOTEBOOK.name})\n"])
+
+
 GENERATED: dict[Path, Callable[[], str]] = {
     Path("docs/api.md"): make_api_docs.page,
     Path("docs/configuration.md"): make_configuration_docs.page,
     Path("docs/tables.md"): make_table_docs.page,
+    TOUR: notebook_page,
 }
 """Pages that exist only in the site, and the functions that write their text."""
 PUBLISHED = Path("results/published")
@@ -102,6 +120,7 @@ def stage(folder: Path = PAGES) -> list[Path]:
     built = {path.stem: path for path in REPORTS.glob("*.html")}
     texts = {path: page_of_site(path, (ROOT / path).read_text(encoding="utf-8"), set(built)) for path in pages(files)}
     texts |= {path: write() for path, write in GENERATED.items()}
+    texts |= {path: text.replace(f"{NOTEBOOK.name})", f"{TOUR.name})") for path, text in texts.items() if path != TOUR}
     shutil.rmtree(folder, ignore_errors=True)
     for path in {target for page, text in texts.items() for target in linked(page, text, files)}:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
