@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenizers
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.conftest import ODD, TOPICS
 from tests.support import library_tokenizers as made
@@ -33,7 +31,6 @@ from tokbench.adapters.read import read_tokenizer
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks import vocabulary
 from tokbench.inspection.checks.subject import TokenizerUnderTest
-from tokbench.kernels.loss import bytes_lost
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.adapted import AdaptedTokenizer
 from tokbench.tokenizer.libraries import open_library
@@ -41,29 +38,6 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 
 # Losses
-@pytest.mark.parametrize(
-    ("text", "decoded", "most"),
-    [
-        (b"", b"", 0),
-        (b"abc", b"abc", 0),
-        (b"abc", b"", 3),
-        (b"a  b and more words here", b"a b and more words here", 1),
-        (b"An Apple fell down the stairs", b"an apple fell down the stairs", 2),
-        (b"x" * 9000 + b"one" + b"y" * 9000, b"x" * 9000 + b"two!" + b"y" * 9000, 3),
-        (b"abc", b"abcdef", 0),
-    ],
-)
-def test_bytes_that_are_lost(text: bytes, decoded: bytes, most: int) -> None:
-    assert bytes_lost(text, decoded) == most
-
-
-@given(st.binary(max_size=60), st.binary(max_size=60))
-def test_no_more_is_lost_than_there_is(text: bytes, decoded: bytes) -> None:
-    assert 0 <= bytes_lost(text, decoded) <= len(text)
-    assert bytes_lost(text, text) == 0
-    assert (bytes_lost(text, decoded) == 0) <= (len(text) <= len(decoded))
-
-
 def test_loss_counts_changed_documents_and_bytes(level: dict[str, Any], tmp_path: Path) -> None:
     values = level | {"normalizer": {"type": "NFKC"}}
     tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")

@@ -15,10 +15,10 @@ from tokbench.inspection.comparison.named_tokenizers import resolve_target
 from tokbench.inspection.comparison.sides import matched
 from tokbench.inspection.comparison.terminal import Line, LineGroup, comparison_text, single_leads, single_number
 from tokbench.io.json import written
-from tokbench.kernels.loss import bytes_lost
 from tokbench.optimum.bound import bound_counts
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, merge_counts
+from tokbench.reference.loss import bytes_lost
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.statistics.comparisons.paired_comparisons import PAIRED_COMPARISONS
 from tokbench.tokenizer import Tokenizer

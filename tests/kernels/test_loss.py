@@ -1,5 +1,6 @@
 """Lost bytes of a text are those of the plain definition."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,3 +34,26 @@ def test_bytes_of_words_that_are_spelled_otherwise_are_lost() -> None:
     assert bytes_lost(text, text) == 0
     assert bytes_lost(text, b"") == len(text)
     assert bytes_lost(b"", text) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "decoded", "most"),
+    [
+        (b"", b"", 0),
+        (b"abc", b"abc", 0),
+        (b"abc", b"", 3),
+        (b"a  b and more words here", b"a b and more words here", 1),
+        (b"An Apple fell down the stairs", b"an apple fell down the stairs", 2),
+        (b"x" * 9000 + b"one" + b"y" * 9000, b"x" * 9000 + b"two!" + b"y" * 9000, 3),
+        (b"abc", b"abcdef", 0),
+    ],
+)
+def test_bytes_that_are_lost(text: bytes, decoded: bytes, most: int) -> None:
+    assert bytes_lost(text, decoded) == most
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60))
+def test_no_more_is_lost_than_there_is(text: bytes, decoded: bytes) -> None:
+    assert 0 <= bytes_lost(text, decoded) <= len(text)
+    assert bytes_lost(text, text) == 0
+    assert (bytes_lost(text, decoded) == 0) <= (len(text) <= len(decoded))
