@@ -63,7 +63,6 @@ rule draw:
         inputs=flags,
         code=code.of("draw"),
     threads: 1
-    priority: 1  # The page links to the results, so they start before it.
     resources:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(30),
@@ -97,8 +96,8 @@ rule typeset:
         job=records.of("typeset"),
         inputs=flags,
         code=code.of("typeset"),
-    threads: 1
     priority: 1  # The page links to the results, so they start before it.
+    threads: 1
     resources:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(30),
@@ -134,6 +133,7 @@ rule report:
         expected=records.input_digests,
         script=lambda wildcards, output: ["--own-text", output.own_text] if own_text else [],
         code=code.of("report"),
+    priority: 1  # The page links to the results, so they start before it.
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
