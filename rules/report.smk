@@ -62,6 +62,7 @@ rule draw:
         job=records.of("draw"),
         inputs=flags,
         code=code.of("draw"),
+    priority: 1  # The page links to the results, so they start before it.
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -133,7 +134,6 @@ rule report:
         expected=records.input_digests,
         script=lambda wildcards, output: ["--own-text", output.own_text] if own_text else [],
         code=code.of("report"),
-    priority: 1  # The page links to the results, so they start before it.
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
