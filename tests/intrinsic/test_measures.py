@@ -21,7 +21,7 @@ from tokbench.config.targets import all_measured, all_tokenizers
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks import agreement as fitness_speed
 from tokbench.inspection.checks.subject import TokenizerUnderTest
-from tokbench.intrinsic import encoding_speed
+from tokbench.intrinsic import document_tokens
 from tokbench.intrinsic.encoding_speed import (
     LEAST_BYTES,
     LEAST_ROUNDS,
@@ -314,7 +314,7 @@ def test_check_and_the_scoreboard_measure_the_same_way(
         asked.append(texts)
         return ColdSpeed(sum(map(len, texts)), 0.5, 3)
 
-    monkeypatch.setattr(encoding_speed, "cold_speed", measure)
+    monkeypatch.setattr(document_tokens, "cold_speed", measure)
     monkeypatch.setattr(fitness_speed, "cold_speed", measure)
     texts = [TEXT, b"a hat"]
     rows = {"document": [0, 1], "language": [""] * 2, "text": texts}
