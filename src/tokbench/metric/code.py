@@ -261,6 +261,11 @@ def count_code(documents: Documents, grammars: Mapping[str, str]) -> tuple[dict[
         Shown("syntax_alignment", "operators", "leaves of syntax aligned", f"leaves {EDGES['both']}"),
         *(Shown("syntax_alignment", "operators", f"{kind}s aligned", f"{kind}s {EDGES['both']}") for kind in CLASSES),
         Shown("syntax_alignment", "operators", "aligned, with first spaces", FORMS["raw"]),
+        *(
+            Shown(f"syntax_{edge}_alignment", "operators", f"{edge}s of leaves aligned{ending}", FORMS[form])
+            for edge in ("start", "end")
+            for form, ending in (("dropped", ""), ("raw", ", with first spaces"))
+        ),
         Shown("fragmented_identifiers", "operators"),
         Shown("tokens_per_identifier", "operators"),
         Shown("indentation_correlation", "operators", "depth and tokens of indentation"),
