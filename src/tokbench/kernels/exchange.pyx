@@ -20,7 +20,18 @@ from tokbench.kernels.threads import parallel_map
 cdef extern from *:
     """
     static inline void add_to(int64_t* sum, int64_t more) { __atomic_fetch_add(sum, more, __ATOMIC_RELAXED); }
+
+    struct Gain { int32_t token, fewer; };
+
+    /* By token, then by decreasing gain. A comparison that std::sort gets from Cython would have the type of a function,
+       which libc++ does not call. */
+    static inline bool operator<(const Gain& one, const Gain& other) {
+        return one.token == other.token ? one.fewer > other.fewer : one.token < other.token;
+    }
     """
+    cppclass Gain:
+        int32_t token
+        int32_t fewer
     void add_to(int64_t* sum, int64_t more) noexcept nogil
 
 cdef enum:
@@ -35,16 +46,6 @@ cdef struct Graph:
     int32_t* before     # for the nodes of the current word: fewest tokens from its start
     int32_t* after      # fewest tokens to its end
     int64_t* last       # edge by which a node is reached; -1 for a byte
-
-
-cdef struct Gain:
-    int32_t token
-    int32_t fewer
-
-
-cdef bint precedes(const Gain& one, const Gain& other) noexcept nogil:
-    """Order by token, then by decreasing gain."""
-    return one.fewer > other.fewer if one.token == other.token else one.token < other.token
 
 
 cdef int32_t fewest(Graph* graph, int64_t begin, int64_t end, int32_t without) noexcept nogil:
@@ -91,7 +92,7 @@ cdef int add_gains(
                 gain.fewer = length - (graph.before[graph.starts[i] - begin] + 1 + graph.after[node - begin])
                 if gain.fewer > 0:
                     gains.push_back(gain)
-    sort(gains.begin(), gains.end(), precedes)
+    sort(gains.begin(), gains.end())
     for place in range(gains.size()):
         if place == 0 or gains[place].token != gains[place - 1].token:
             add_to(&worths[gains[place].token], gains[place].fewer * count)

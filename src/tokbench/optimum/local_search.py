@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.exchange import exchanges
 from tokbench.optimum.graph import SubstringGraph
 
@@ -31,9 +32,10 @@ def round_shares(graph: SubstringGraph, shares: NDArray[np.float64], rounding: s
     if rounding == "bias":
         keys = shares / lengths
     elif rounding == "prob":
-        noise = np.random.default_rng(seed).gumbel(size=len(shares))
+        # NumPy's logarithms and its Gumbel noise are not the same on all processors.
+        noise = -logs_of(-logs_of(1 - np.random.default_rng(seed).random(len(shares))))
         keys = np.full(len(shares), -np.inf)
-        keys[positive] = np.log(shares[positive]) + noise[positive]
+        keys[positive] = logs_of(shares[positive]) + noise[positive]
     order = np.lexsort((-lengths, -keys, -positive.astype(np.int8)))
     if rounding == "int":
         return order[shares[order] > FULL_SHARE][: graph.limit]
