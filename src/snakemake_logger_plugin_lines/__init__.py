@@ -1,8 +1,9 @@
 """Snakemake's terminal output in lines: one when a job starts, and one with the count of steps when it ends.
 
-On a SLURM cluster, also one when the cluster rejects, ends or delays a job. A dry run lists each job and the reason to
-run it. Errors, failed logs and warnings keep Snakemake's own form; its messages about scheduling are left out. The
-profile of the workflow selects it by ``logger: lines``.
+On a SLURM cluster, also one when the cluster rejects, ends or delays a job, and one before a run ends that would wait
+forever (:mod:`.slurm`). A dry run lists each job and the reason to run it. Errors, failed logs and warnings keep
+Snakemake's own form; its messages about scheduling are left out. The profile of the workflow selects it by
+``logger: lines``.
 """
 
 import gc
@@ -11,6 +12,9 @@ import os
 import re
 import sys
 import time
+import warnings
+from copy import copy
+from dataclasses import dataclass, field
 from logging import WARNING, LogRecord
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -19,8 +23,13 @@ from typing import Any
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
-from snakemake_logger_plugin_lines.slurm import SlurmLog
+from snakemake_logger_plugin_lines.slurm import INTERVAL, SlurmLog
+
+# Snakemake imports Google's library, if it is installed, which warns of Python versions that it will support for years.
+# Every Snakemake process imports this module first, those of jobs included.
+warnings.filterwarnings("ignore", category=FutureWarning, module=r"google\.")
 
 SHOWN = (
     "Nothing to be done",
@@ -49,6 +58,20 @@ WRITE_ERROR = re.compile(
 IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)
 
 
+@dataclass
+class LogHandlerSettings(LogHandlerSettingsBase):
+    """Options of the plug-in: ``--logger-lines-slurm-interval``, or this key of a profile."""
+
+    slurm_interval: float = field(
+        default=INTERVAL,
+        metadata={
+            "help": "Seconds between two queries of SLURM's queue, and between two attempts to submit a job that SLURM "
+            "does not accept for a moment",
+            "type": float,
+        },
+    )
+
+
 class LogHandler(LogHandlerBase):
     """Handler that Snakemake calls with every record of its log."""
 
@@ -64,7 +87,7 @@ class LogHandler(LogHandlerBase):
         self.default = DefaultFormatter(self.common_settings.quiet, self.common_settings.show_failed_logs)
         logging.raiseExceptions = False  # No traceback for every record if a log file cannot be written.
         gc.set_threshold(100_000, 50, 50)  # A plan keeps nearly all of its millions of objects.
-        self.slurm = SlurmLog()
+        self.slurm = SlurmLog(getattr(self.settings, "slurm_interval", INTERVAL))
         self.brief = self.common_settings.dryrun and not self.common_settings.printshellcmds
 
     def emit(self, record: LogRecord) -> None:
@@ -94,7 +117,7 @@ class LogHandler(LogHandlerBase):
             reason = record.reason
             return [record.rule_msg or record.rule_name, f"    {reason[:MAX_REASON]}{'…' * (len(reason) > MAX_REASON)}"]
         if event in IN_FULL or dry or is_shown or record.levelno >= WARNING:
-            text = self.default.format(record)
+            text = self.default.format(without_empty_logs(record) if event is LogEvent.JOB_ERROR else record)
             if event is LogEvent.JOB_ERROR and (line := write_error_next_to(next(iter(record.log or ()), None))):
                 return [line]
             if event is not LogEvent.JOB_ERROR and record.levelno >= WARNING and (line := write_error_in(text)):
@@ -110,6 +133,19 @@ class LogHandler(LogHandlerBase):
             count = f"{record.done} of {record.total}"
             return [f"{clock}  done   {message} ({now - start:.0f} s; {count})" for message, start in ended]
         return []
+
+
+def without_empty_logs(record: Any) -> Any:
+    """Return the record of a failed job without empty or missing logs, if it has others.
+
+    Snakemake shows no log after an empty one, and that of a cluster is after the job's own.
+    """
+    logs = list(record.log or ())
+    filled = [log for log in logs if os.path.exists(log) and os.path.getsize(log)]
+    if filled and len(filled) < len(logs):
+        record = copy(record)
+        record.log = filled
+    return record
 
 
 def write_error_next_to(log: str | None) -> str | None:

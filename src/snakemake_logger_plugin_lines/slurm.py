@@ -1,11 +1,15 @@
-"""Reasons why SLURM rejects, delays or ends a job, one line each.
+"""Jobs of a run on a SLURM cluster: one line when SLURM rejects, delays or ends one, and the end of a run that hangs.
 
-Sources are the records of Snakemake's log, the commands ``squeue``, ``sacct`` and ``scontrol``, and the logs of jobs.
-If a command is missing, hangs or fails, its line is missing and the run continues.
+Sources are the records of Snakemake's log, and the answers of SLURM. SLURM's executor does not notice that a job ended
+if it was preempted, if the executor forgot it because SLURM did not answer, or if SLURM forgot it first. Preempted jobs
+are requeued. If all jobs that Snakemake waits for have ended and it does not notice, the run is ended.
 """
 
+import os
 import re
-import subprocess
+import signal
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
@@ -14,85 +18,26 @@ from typing import Any
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from snakemake_logger_plugin_lines.queries import OVER, Queued, end_of, queue_of, requeue
+from snakemake_logger_plugin_lines.reasons import ENDS, REFUSALS, meaning_of, one_line
+from snakemake_logger_plugin_lines.submission import Submissions
+
 INTERVAL = 30.0
-"""Seconds between two queries of the queue."""
-PATIENCE = 20.0
-"""Seconds to wait for the answer of a SLURM command."""
-LOG_END = 64 * 1024
-"""Bytes at the end of a job's log that are searched."""
+"""Default seconds between two queries of the queue."""
+PATIENCE = 20
+"""Queries in a row in which all jobs have ended and Snakemake notices nothing, until the run is ended. Snakemake asks
+every three minutes or more often."""
+GRACE = 300.0
+"""Seconds in which an interrupted run must end by itself."""
 RUN = re.compile(r"SLURM run ID: (\S+)")
 SUBMITTED = re.compile(r"Job (\S+) has been submitted with SLURM jobid (\S+) \(log: (.*)\)\.")
 REFUSED = re.compile(r"SLURM sbatch failed\. The error message was '(.*?)'\.\n", re.DOTALL)
 ENDED = re.compile(r"SLURM-job '(\S+)' failed")
-
-NODE = "lower cores, or mem_mb under resources, in the profile: no job may request more than a node has"
-PARTITION = "set slurm_partition in the profile, under default-resources and set-resources"
-TIME = "give the rule less runtime, by set-resources in the profile, or a partition that allows it"
-ACCOUNT = "set slurm_account under default-resources in the profile"
-SERVICE = "set slurm-qos in the profile"
-REFUSALS = (
-    ("node configuration", NODE),
-    ("memory specification", NODE),
-    ("cpu count", NODE),
-    ("processors", NODE),
-    ("partition name", PARTITION),
-    ("partition specified", PARTITION),
-    ("time limit", TIME),
-    ("account", ACCOUNT),
-    ("gres", "set gpu: 0 for the rule, by set-resources in the profile, or a partition with GPUs"),
-    ("qos", SERVICE),
-)
-"""Part of the message of ``sbatch`` in lower case, and a hint; the first match counts."""
-ORDINARY = ("None", "Priority", "Resources", "Dependency", "BeginTime", "JobArrayTaskLimit", "Prolog", "Cleaning")
-"""Reasons of jobs that will start without a change."""
-WAITS = (
-    ("PartitionTimeLimit", "it will never start: its runtime is more than its partition allows", TIME),
-    ("PartitionNodeLimit", "it will never start: its partition allows no job that many nodes", PARTITION),
-    ("PartitionConfig", "it will never start: it requests more than its partition has", NODE),
-    ("PartitionDown", "its partition accepts no jobs now", PARTITION),
-    ("PartitionInactive", "its partition accepts no jobs now", PARTITION),
-    ("BadConstraints", "it will never start: no node has all that it requests", NODE),
-    ("ReqNodeNotAvail", "the nodes that it could run on are down, drained or reserved", "sinfo shows them"),
-    ("NodeDown", "the nodes that it could run on are down", "sinfo shows them"),
-    ("InvalidAccount", "it will never start", ACCOUNT),
-    ("AccountNotAllowed", "it will never start: its partition does not accept this account", ACCOUNT),
-    ("InvalidQOS", "it will never start", SERVICE),
-    ("QOSNotAllowed", "it will never start: its partition does not accept this quality of service", SERVICE),
-    ("DependencyNeverSatisfied", "it will never start", "cancel it with scancel"),
-    ("JobHeld", "it is held", "release it with scontrol release"),
-    ("launch failed", "its node could not start it, and it is held", "release it with scontrol release"),
-    ("MaxWallDurationPerJob", "it will never start: its runtime is more than you may request", TIME),
-    ("PerJob", "it will never start: it requests more than one job of yours may have", NODE),
-    ("MinCpu", "it will never start: it requests less than a job must have", NODE),
-    ("Assoc", "your account's limit is reached; it starts when other jobs have ended", ""),
-    ("QOS", "the quality of service's limit is reached; it starts when other jobs have ended", ""),
-    ("Licenses", "the licences that it requests are in use", ""),
-)
-"""Part of the reason that ``squeue`` shows, its meaning, and a hint; the first match counts."""
-ENDS = {
-    "OUT_OF_MEMORY": "was killed for memory",
-    "TIMEOUT": "was killed for time",
-    "DEADLINE": "was killed at its deadline",
-    "NODE_FAIL": "was lost with its node",
-    "BOOT_FAIL": "was lost because its node did not start",
-    "PREEMPTED": "was stopped for a job that goes first",
-    "CANCELLED": "was cancelled",
-}
-"""States of jobs that SLURM ended. If a job has several, the first one here is the cause of the others."""
-STATES_OF_STEPS = ("OUT_OF_MEMORY", "TIMEOUT")
-"""States of a step that apply to its job."""
+ENDING = ("Terminating processes on user request", "Shutting down")
+"""Beginnings of Snakemake's messages after which it starts no more jobs."""
 RESOURCES = {"mem_mb": "mem_mb", "cores": "_cores", "runtime": "runtime", "gpu": "gpu", "partition": "slurm_partition"}
 """Snakemake's names of the resources of a job, by their names in the profile."""
 EXHAUSTED = {"OUT_OF_MEMORY": "mem_mb", "TIMEOUT": "runtime"}
-EXITS = {"0:125": "OUT_OF_MEMORY", "137:0": "OUT_OF_MEMORY"}
-"""Exit codes of jobs in state FAILED: SLURM's own for memory, and that of a batch script with a killed process."""
-LOGGED = {
-    "OUT_OF_MEMORY": r"exceeded (job )?memory limit|oom[-_ ]kill|out[- ]of[- ]memory",
-    "TIMEOUT": r"due to time limit",
-    "PREEMPTED": r"due to preemption",
-    "NODE_FAIL": r"due to node failure",
-}
-"""Messages of SLURM's daemons in the log of a job, by state."""
 
 
 @dataclass
@@ -102,6 +47,7 @@ class _Job:
     number: str = ""
     log: Path | None = None
     waits: str = ""
+    preempted: bool = False
 
     def request(self) -> str:
         return ", ".join(f"{key} {value}" for key, value in self.resources.items() if value)
@@ -111,17 +57,27 @@ class _Job:
 
 
 class SlurmLog:
-    """Follow a run by the records of Snakemake's log. Without SLURM it does nothing."""
+    """Follow a run by the records of Snakemake's log. Without SLURM it does nothing.
 
-    def __init__(self) -> None:
+    Args:
+        interval: seconds between two queries of the queue, and between two attempts to submit a job.
+    """
+
+    def __init__(self, interval: float = INTERVAL) -> None:
+        self._interval = interval
         self._jobs: dict[str, _Job] = {}
         self._open: dict[str, _Job] = {}
+        self._unsubmitted: set[str] = set()
         self._reported: set[tuple[str, str]] = set()
+        self._unnoticed = 0
+        self._submissions: Submissions | None = None
         self._ended = Event()
 
     def lines(self, record: Any) -> list[str]:
         """Return the lines to print for a record, before those of Snakemake."""
         event, text = getattr(record, "event", None), str(record.msg)
+        if event in (LogEvent.JOB_INFO, LogEvent.JOB_FINISHED, LogEvent.JOB_ERROR):
+            self._unnoticed = 0
         if event is LogEvent.JOB_INFO:
             self._start(str(record.jobid), record)
         elif event is LogEvent.JOB_FINISHED:
@@ -131,26 +87,34 @@ class SlurmLog:
         elif event is None and (match := SUBMITTED.match(text)):
             return self._submit(match[1], match[2], Path(match[3]))
         elif event is None and (match := RUN.match(text)):
+            self._submissions = Submissions.begin(self._interval)
             Thread(target=self._watch, args=(match[1],), daemon=True).start()
+        elif event is None and text.startswith(ENDING) and self._submissions:
+            self._submissions.stop()
         return []
 
     def close(self) -> None:
-        """Stop the queries of the queue."""
+        """Stop the queries of the queue, and the attempts to submit jobs."""
         self._ended.set()
+        if self._submissions:
+            self._submissions.end()
 
     def _start(self, key: str, record: Any) -> None:
         requested = getattr(record, "resources", None) or {}
         number = self._jobs[key].number if key in self._jobs else ""
         resources = {name: requested.get(key) for name, key in RESOURCES.items()}
         self._jobs[key] = _Job(str(record.rule_msg or record.rule_name), resources, number)
+        self._unsubmitted.add(key)
 
     def _submit(self, key: str, number: str, log: Path) -> list[str]:
         job = self._jobs.setdefault(key, _Job(f"job {key}", {}))
         is_retry, job.number, job.log = bool(job.number), number, log
         self._open[number] = job
+        self._unsubmitted.discard(key)
         return [f"{job} is tried again ({job.request()})"] if is_retry else []
 
     def _close(self, key: str) -> None:
+        self._unsubmitted.discard(key)
         if key in self._jobs:
             self._open.pop(self._jobs[key].number, None)
 
@@ -173,16 +137,25 @@ class SlurmLog:
         return [f"{job} {ENDS[state]}" + (f", it had {resource} {job.resources.get(resource)}" if resource else "")]
 
     def _watch(self, run: str) -> None:
-        while not self._ended.wait(INTERVAL):
-            for line in self.waiting(run):
+        while not self._ended.wait(self._interval):
+            messages = self._submissions.notes() if self._submissions else []
+            lines = [f"submissions wait: {one_line(message)}; they are tried again" for message in messages]
+            queue = queue_of(run)
+            if queue is not None:
+                lines += self.waiting(queue) + self.preempted(queue)
+                ends = self.unnoticed(queue)
+                lines += ends
+            for line in lines:
                 logger.warning(line, extra={"slurm": True})
+            if queue is not None and ends:
+                self._end_run()
 
-    def waiting(self, run: str) -> list[str]:
+    def waiting(self, queue: Mapping[str, Queued]) -> list[str]:
         """Return a line for the jobs that do not start without a change, when two queries had the same reason."""
-        pending = pending_reasons(run)
         by_meaning: dict[str, list[_Job]] = {}
         for number, job in list(self._open.items()):
-            reason = pending.get(number, "")
+            state, reason = queue.get(number, ("", ""))
+            reason = reason if state == "PENDING" else ""
             meaning = meaning_of(reason)
             if meaning and job.waits == reason and (number, reason) not in self._reported:
                 self._reported.add((number, reason))
@@ -193,69 +166,35 @@ class SlurmLog:
             for meaning, jobs in by_meaning.items()
         ]
 
+    def preempted(self, queue: Mapping[str, Queued]) -> list[str]:
+        """Requeue the jobs that SLURM ended for another one and does not start again; return a line for each.
 
-def meaning_of(reason: str) -> str:
-    """Return the meaning of a reason to wait, with a hint; empty if the job will start without a change."""
-    if not reason or reason.strip("()").partition(",")[0] in ORDINARY:
-        return ""
-    for part, meaning, hint in WAITS:
-        if part in reason:
-            return f"{reason}: {meaning}; {hint}" if hint else f"{reason}: {meaning}"
-    return reason
+        They were so in two queries, as SLURM needs a moment to requeue a job by itself.
+        """
+        lines = []
+        for number, job in list(self._open.items()):
+            was_preempted, job.preempted = job.preempted, number in queue and queue[number].state == "PREEMPTED"
+            if was_preempted and job.preempted:
+                if requeue(number):
+                    lines.append(f"{job} {ENDS['PREEMPTED']}, and is requeued")
+                elif (number, "PREEMPTED") not in self._reported:
+                    self._reported.add((number, "PREEMPTED"))
+                    lines.append(f"{job} {ENDS['PREEMPTED']}, and SLURM does not requeue it: the next run repeats it")
+        return lines
 
+    def unnoticed(self, queue: Mapping[str, Queued]) -> list[str]:
+        """Return the line with which the run ends, if all jobs that it waits for have ended for too many queries."""
+        ended = [job for number, job in list(self._open.items()) if number not in queue or queue[number].state in OVER]
+        waits_for_these = ended and len(ended) == len(self._open) and not self._unsubmitted
+        self._unnoticed = self._unnoticed + 1 if waits_for_these else 0
+        if self._unnoticed < PATIENCE:
+            return []
+        more = f" and {len(ended) - 1} more have" if len(ended) > 1 else " has"
+        advice = "the run ends; start it again, it continues with the finished results"
+        return [f"{ended[0]}{more} ended, and Snakemake's executor does not notice: {advice}"]
 
-def pending_reasons(run: str) -> dict[str, str]:
-    """Return SLURM's reason for each pending job of a run, by the job's number."""
-    text = _ask("squeue", "--noheader", "--states=PENDING", "--format=%i|%r", "--name", run)
-    pairs = (line.strip().partition("|") for line in text.splitlines())
-    return {number: reason for number, _, reason in pairs if number and reason}
-
-
-def end_of(number: str, log: Path | None) -> str:
-    """Return a key of :data:`ENDS`; empty if SLURM did not end the job, or nothing is known."""
-    states = {*_states_by_sacct(number), *_states_by_scontrol(number), *_states_by_log(log)}
-    return next((state for state in ENDS if state in states), "")
-
-
-def _states_by_sacct(number: str) -> list[str]:
-    """Return the states of a job and its steps. A cancelled job's has the user, too, after a space."""
-    states = []
-    for line in _ask("sacct", "-j", number, "--noheader", "--parsable2", "--format=JobID,State,ExitCode").splitlines():
-        job, state, code, *_ = (*line.split("|"), "", "", "")
-        name = (state.split() or [""])[0]
-        if "." not in job:
-            states += [name, EXITS.get(code, "")]
-        elif name in STATES_OF_STEPS:
-            states.append(name)
-    return states
-
-
-def _states_by_scontrol(number: str) -> list[str]:
-    fields = dict(re.findall(r"\b(JobState|ExitCode)=(\S+)", _ask("scontrol", "show", "job", "--oneliner", number)))
-    return [fields.get("JobState", ""), EXITS.get(fields.get("ExitCode", ""), "")]
-
-
-def _states_by_log(log: Path | None) -> list[str]:
-    try:
-        text = log.read_bytes()[-LOG_END:].decode("utf-8", "replace") if log else ""
-    except OSError:
-        return []
-    daemons = [line for line in text.splitlines() if line.startswith(("slurmstepd", "srun: error", "slurmd"))]
-    return [state for state, words in LOGGED.items() if any(re.search(words, line, re.IGNORECASE) for line in daemons)]
-
-
-def _ask(*command: str) -> str:
-    """Return the output of a command; empty if it is missing, hangs or fails."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, stdin=subprocess.DEVNULL, encoding="utf-8", errors="replace", timeout=PATIENCE
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return "" if done.returncode else done.stdout
-
-
-def one_line(text: str) -> str:
-    """Return the messages of a SLURM command without their prefixes, in one line."""
-    messages = [re.sub(r"^\w+: (error|fatal): ", "", line.strip()) for line in text.splitlines()]
-    return "; ".join(line.removeprefix("Batch job submission failed: ") for line in messages if line)
+    def _end_run(self) -> None:
+        """End this process as Control-C does, or at once if it does not react."""
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(GRACE)
+        os._exit(1)

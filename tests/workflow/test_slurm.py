@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from snakemake_logger_plugin_lines import slurm
-from snakemake_logger_plugin_lines.slurm import SlurmLog, end_of, meaning_of, pending_reasons
+from snakemake_logger_plugin_lines import queries, without_empty_logs
+from snakemake_logger_plugin_lines.queries import Queued, end_of, queue_of
+from snakemake_logger_plugin_lines.reasons import meaning_of
+from snakemake_logger_plugin_lines.slurm import PATIENCE, SlurmLog
 from tests.support.rules import snakemake
+from tokbench.errors import TokbenchError
+from tokbench.workflow.run import check_python
 
 Fake = Callable[[str, str], None]
 REFUSED = """SLURM sbatch failed. The error message was 'sbatch: error: Memory specification can not be satisfied
@@ -89,26 +93,74 @@ def test_jobs_that_can_never_start_are_reported(reason: str, meaning: str) -> No
     assert meaning_of(reason).startswith(reason)
 
 
-def test_reasons_to_wait_are_reported_once_after_the_second_sight(fake: Fake) -> None:
-    fake(
-        "squeue", "echo '7|PartitionTimeLimit'; echo '8|PartitionTimeLimit'; echo '9|Priority'; echo '10|Odd'; echo '?'"
-    )
+def follows(*numbers: int) -> SlurmLog:
+    """A log of jobs that were submitted, each with its number as its key."""
     log = SlurmLog()
-    for number in (7, 8, 9, 10, 11):
+    for number in numbers:
         assert log.lines(starts(number)) == log.lines(submitted(number, number)) == []
-    assert log.waiting("run") == []
-    first, second = log.waiting("run")
+    return log
+
+
+def test_reasons_to_wait_are_reported_once_after_the_second_sight(fake: Fake) -> None:
+    reasons = {7: "PartitionTimeLimit", 8: "PartitionTimeLimit", 9: "Priority", 10: "Odd"}
+    rows = "".join(f"echo '{key}|PENDING|{reason}';" for key, reason in reasons.items())
+    fake("squeue", f"echo '?'; {rows}")
+    queue = queue_of("run")
+    assert queue == {str(key): Queued("PENDING", reason) for key, reason in reasons.items()}
+    log = follows(7, 8, 9, 10, 11)
+    assert log.waiting(queue) == []
+    first, second = log.waiting(queue)
     assert first.startswith("build bpe at 400 (job 7) and 1 more wait: PartitionTimeLimit: it will never start")
     assert second == "build bpe at 400 (job 10) waits: Odd"
-    assert log.waiting("run") == []
+    assert log.waiting(queue) == []
 
 
-def test_a_job_that_has_ended_waits_no_more(fake: Fake) -> None:
-    fake("squeue", "echo '7|Odd'")
-    log = SlurmLog()
-    for record in (starts(3), submitted(3, 7), SimpleNamespace(event=LogEvent.JOB_FINISHED, msg="", job_id=3)):
-        log.lines(record)
-    assert log.waiting("run") == log.waiting("run") == []
+def test_a_job_that_has_ended_waits_no_more() -> None:
+    log = follows(7)
+    log.lines(SimpleNamespace(event=LogEvent.JOB_FINISHED, msg="", job_id=7))
+    queue = {"7": Queued("PENDING", "Odd")}
+    assert log.waiting(queue) == log.waiting(queue) == []
+
+
+def test_a_preempted_job_that_slurm_does_not_requeue_by_itself_is_requeued(fake: Fake, tmp_path: Path) -> None:
+    fake("scontrol", f"echo $* >> {tmp_path}/asked; test $2 != 8")
+    log = follows(7, 8)
+    stopped, back = ({key: Queued(state, "") for key in ("7", "8")} for state in ("PREEMPTED", "PENDING"))
+    assert log.preempted(stopped) == log.preempted(back) == log.preempted(stopped) == []
+    assert log.preempted(stopped) == [
+        "build bpe at 400 (job 7) was stopped for a job that goes first, and is requeued",
+        "build bpe at 400 (job 8) was stopped for a job that goes first, and SLURM does not requeue it: the next run"
+        " repeats it",
+    ]
+    assert (tmp_path / "asked").read_text() == "requeue 7\nrequeue 8\n"
+
+
+ENDED_UNNOTICED = {"7": Queued("COMPLETED", "None")}
+
+
+def test_a_run_ends_if_all_its_jobs_have_ended_and_nothing_happens() -> None:
+    """Number 8 has left the queue."""
+    log = follows(7, 8)
+    told = [log.unnoticed(ENDED_UNNOTICED) for _ in range(PATIENCE)]
+    assert told[:-1] == [[]] * (PATIENCE - 1)
+    assert told[-1] == [
+        "build bpe at 400 (job 7) and 1 more have ended, and Snakemake's executor does not notice: the run ends; start"
+        " it again, it continues with the finished results"
+    ]
+
+
+@pytest.mark.parametrize("sign", ["none", "another job runs", "a job is not yet submitted", "a job ends"])
+def test_a_run_goes_on_as_long_as_something_happens(sign: str) -> None:
+    log = follows() if sign == "none" else follows(7)
+    queue = ENDED_UNNOTICED | {"8": Queued("RUNNING", "None")}
+    for turn in range(3 * PATIENCE):
+        if sign == "another job runs":
+            log.lines(submitted(8, 8))
+        if sign == "a job is not yet submitted" and not turn:
+            log.lines(starts(9))
+        if sign == "a job ends" and turn % (PATIENCE - 1) == 0:
+            log.lines(SimpleNamespace(event=LogEvent.JOB_FINISHED, msg="", job_id=100))
+        assert log.unnoticed(queue) == []
 
 
 LOGGED = {
@@ -186,10 +238,34 @@ def test_a_job_that_failed_by_itself_is_nothing_that_a_cluster_did() -> None:
     assert said(starts(3), failed(3)) == []
 
 
+def test_log_of_slurm_is_shown_if_that_of_the_job_is_empty_or_missing(tmp_path: Path) -> None:
+    paths = {name: str(tmp_path / name) for name in ("empty", "slurm", "missing")}
+    Path(paths["empty"]).touch()
+    Path(paths["slurm"]).write_text("slurm_script: not found")
+    for own in ("empty", "missing"):
+        record = SimpleNamespace(log=[paths[own], paths["slurm"]])
+        assert without_empty_logs(record).log == [paths["slurm"]]
+        assert record.log == [paths[own], paths["slurm"]]
+        assert without_empty_logs(SimpleNamespace(log=[paths[own]])).log == [paths[own]]
+
+
+@pytest.mark.parametrize("where", ["cluster", "cluster without a blank", "cloud", "here"])
+def test_a_python_in_a_path_with_a_blank_is_rejected_on_a_cluster(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/a/bin/python" if where == "cluster without a blank" else "/a b/bin/python")
+    settings = SimpleNamespace(implies_no_shared_fs=where == "cloud")
+    plugin = SimpleNamespace(common_settings=settings)
+    workflow = SimpleNamespace(non_local_exec=where != "here", executor_plugin=plugin)
+    if where == "cluster":
+        with pytest.raises(TokbenchError, match=r"^/a b/bin/python: this path has a blank, so no"):
+            check_python(workflow)
+    else:
+        check_python(workflow)
+
+
 def test_a_command_that_hangs_counts_as_one_that_is_not_there(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm, "PATIENCE", 0.2)
+    monkeypatch.setattr(queries, "PATIENCE", 0.2)
     fake("squeue", "while :; do :; done")
-    assert pending_reasons("run") == {}
+    assert queue_of("run") is None
     assert end_of("1", None) == ""
 
 

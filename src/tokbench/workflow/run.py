@@ -40,6 +40,23 @@ def check_packages(experiment: Experiment, stages: Collection[str]) -> None:
                 )
 
 
+def check_python(workflow: Any) -> None:
+    """Reject a run on a cluster if none of its jobs can start: Snakemake does not quote Python's path in their scripts.
+
+    Args:
+        workflow: the workflow engine's workflow.
+
+    Raises:
+        TokbenchError: the path has a blank.
+    """
+    shared = workflow.non_local_exec and not workflow.executor_plugin.common_settings.implies_no_shared_fs
+    if shared and len(sys.executable.split()) > 1:
+        raise TokbenchError(
+            f"{sys.executable}: this path has a blank, so no job of a cluster can start; make the environment in a "
+            "folder whose path has none"
+        )
+
+
 def read_experiment(workflow: Any, config: Mapping[str, Any] | None = None) -> Experiment:
     """Read the experiment of a workflow; exit with one line on errors.
 
@@ -67,6 +84,7 @@ def on_start(workflow: Any, log: Sequence[str], config: Mapping[str, Any] | None
     """
     experiment = read_experiment(workflow, config)
     try:
+        check_python(workflow)
         lock_folder(experiment.folder)
         if not workflow.deployment_settings.deployment_method:
             check_packages(experiment, {job.rule.name for job in workflow.dag.needrun_jobs()})
