@@ -1,4 +1,4 @@
-"""The wheel, built and installed by itself: a command line and a Python interface without the language-model stack.
+"""The wheel and the source distribution; the wheel is installed with its dependencies into a clean environment.
 
 Jobs in a container: the call of Apptainer, and the files that its recipe copies.
 
@@ -8,12 +8,14 @@ The rules' conda environments: written from the lock, with all possible imports 
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, requires
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -33,44 +35,66 @@ from tokbench.segmentation import segmentations
 from tokbench.workflow import fingerprint as module
 
 WHEEL_ROOT = Path(__file__).parents[1]
-STACK = ("torch", "transformers", "llmfoundry", "composer", "streaming", "lm_eval", "datasets", "snakemake")
-WITHOUT_STACK = f"""
-import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {STACK!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Absent())
-"""
+KERNELS = WHEEL_ROOT / "src" / "tokbench" / "kernels"
+OFFLINE = ("--quiet", "--offline", "--no-build-isolation")
+
+
+def required_by(name: str, extras: Iterable[str] = ()) -> set[str]:
+    """The distributions that one of those installed here needs, and itself."""
+    pending, seen = [(name, frozenset(extras) | {""})], set[str]()
+    while pending:
+        name, wanted = pending.pop()
+        seen.add(name)
+        for requirement in map(Requirement, requires(name) or ()):
+            applies = requirement.marker is None or any(requirement.marker.evaluate({"extra": one}) for one in wanted)
+            key = canonicalize_name(requirement.name)
+            if applies and key not in seen:
+                pending.append((key, frozenset(requirement.extras or {""})))
+    return seen
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("wheel")
-    build = ["uv", "build", "--quiet", "--offline", "--wheel", "--no-build-isolation", "--out-dir", place, WHEEL_ROOT]
-    subprocess.run(build, check=True)
+    subprocess.run(["uv", "build", *OFFLINE, "--wheel", "--out-dir", place, WHEEL_ROOT], check=True)
     (made,) = place.glob("*.whl")
     return made
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path) -> Path:
-    """Folder in which the wheel is installed, with a module that hides the language-model stack."""
-    place = wheel.parent / "site"
-    subprocess.run(["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--target", place, wheel], check=True)
-    (place / "sitecustomize.py").write_text(WITHOUT_STACK)
-    return place
+    """The interpreter of an environment with the wheel and its dependencies only, which are linked to those here."""
+    place = wheel.parent / "environment"
+    subprocess.run(["uv", "venv", "--quiet", "--offline", "--python", sys.executable, place], check=True)
+    python = place / "bin" / "python"
+    subprocess.run(["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--python", python, wheel], check=True)
+    [packages] = place.glob("lib/python*/site-packages")
+    for name in required_by("tokbench") - {"tokbench"}:
+        files = distribution(name).files or ()
+        for entry in {file.parts[0] for file in files} - {"..", "__pycache__"}:
+            original = Path(str(distribution(name).locate_file(entry)))
+            if entry.endswith(".dist-info"):  # uv does not read links
+                shutil.copytree(original, packages / entry)
+            elif not (packages / entry).exists():
+                (packages / entry).symlink_to(original)
+    return python
 
 
 def run(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(installed)}
-    command = [sys.executable, "-P", *arguments]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [str(installed), "-P", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_dependencies_fit(installed: Path) -> None:
+    check = ["uv", "pip", "check", "--offline", "--python", str(installed)]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_wheel_has_runtime_files_and_no_generated_sources(wheel: Path) -> None:
     names = set(ZipFile(wheel).namelist())
-    kernels = {path.stem for path in (WHEEL_ROOT / "src" / "tokbench" / "kernels").glob("*.pyx")}
+    kernels = {path.stem for path in KERNELS.glob("*.pyx")}
     assert {name.split("/")[-1].partition(".")[0] for name in names if name.endswith(".so")} >= kernels
     assert not [name for name in names if name.endswith((".c", ".cpp"))]
     packaged = {name.removeprefix("tokbench/workflow/files/") for name in names if "/workflow/files/" in name}
@@ -84,6 +108,22 @@ def test_wheel_has_runtime_files_and_no_generated_sources(wheel: Path) -> None:
     assert {"tokbench/py.typed", "snakemake_logger_plugin_lines/__init__.py"} <= names
 
 
+def test_wheel_of_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path) -> None:
+    """It has all sources and nothing that is built. Its wheel takes the kernels that are compiled here."""
+    subprocess.run(["uv", "build", *OFFLINE, "--sdist", "--out-dir", tmp_path, WHEEL_ROOT], check=True)
+    [archive] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        assert not [name for name in packed.getnames() if name.endswith((".c", ".cpp", ".so"))]
+        packed.extractall(tmp_path, filter="data")
+    source = tmp_path / archive.name.removesuffix(".tar.gz")
+    for file in KERNELS.iterdir():
+        if file.suffix in {".c", ".cpp", ".so"}:
+            shutil.copy2(file, source / KERNELS.relative_to(WHEEL_ROOT) / file.name)
+    subprocess.run(["uv", "build", *OFFLINE, "--wheel", "--out-dir", tmp_path, source], check=True)
+    names = [set(ZipFile(path).namelist()) for path in (wheel, tmp_path / wheel.name)]
+    assert names[0] == names[1]
+
+
 def test_from_python(installed: Path, tmp_path: Path) -> None:
     code = (
         "import tokbench; counts = tokbench.count(['the cat and the hat'] * 3);"
@@ -93,7 +133,7 @@ def test_from_python(installed: Path, tmp_path: Path) -> None:
     )
     said = run(installed, tmp_path, "-c", code)
     assert said.returncode == 0, said.stderr
-    assert said.stdout.startswith(str(installed))
+    assert said.stdout.startswith(str(installed.parents[1]))
     assert said.stdout.split(maxsplit=1)[1] == "[8, 6]\n"
 
 
@@ -209,20 +249,12 @@ def test_the_lock_for_transformers_5_fits_the_package() -> None:
 def environments_installed(environment: str) -> set[str]:
     """The distributions of an environment and all that they require."""
     text = (ROOT / "envs" / f"{environment}.yaml").read_text()
-    pending = [(name, frozenset(extras.strip("[]").split(","))) for name, extras in PINNED.findall(text)]
     seen: set[str] = set()
-    while pending:
-        name, extras = pending.pop()
-        seen.add(name)
+    for name, extras in PINNED.findall(text):
         try:
-            wanted = map(Requirement, requires(name) or ())
+            seen |= required_by(name, extras.strip("[]").split(","))
         except PackageNotFoundError:
             pytest.skip(f"{name} is not installed here")
-        for requirement in wanted:
-            applies = requirement.marker is None or any(requirement.marker.evaluate({"extra": one}) for one in extras)
-            key = canonicalize_name(requirement.name)
-            if applies and key not in seen:
-                pending.append((key, frozenset(requirement.extras or {""})))
     return seen
 
 
