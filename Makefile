@@ -37,7 +37,7 @@ OF_MEMORY := pretokens/test_external_count.py::test_the_process_keeps_within_its
   corpus/test_json_lines.py::test_fields_that_are_not_read_need_no_memory
 
 OF_TRANSFORMERS := tests/tokenizer/test_transformers.py tests/tokenizer/test_transformers_uses.py \
-  tests/tokenizer/test_hugging_face.py tests/tokenizer/test_auto_tokenizer.py \
+  tests/tokenizer/test_hugging_face.py tests/tokenizer/test_auto_tokenizer.py tests/tokenizer/test_model_folder.py \
   tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
 
 .PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results leaderboard gallery nightly sanitize accessibility benchmarks scale coverage install wheel wheels lint format lock clean

@@ -30,6 +30,7 @@ onerror:
     on_end(workflow)
 
 
+# Inputs that are the files of the user are local(...): results may be in a storage, these are read where they are.
 wildcard_constraints:
     corpus="|".join(experiment.corpora),
     on="|".join(experiment.corpora),

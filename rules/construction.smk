@@ -33,7 +33,7 @@ rule build_initial:
 rule build_initial_recipe:
     input:
         records.trigger("build_initial_recipe"),
-        ancient(variants.initial_files),
+        ancient(local(variants.initial_files)),
         counts="<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet",
     output:
         directory("<results>/initial/{corpus}/{scheme}/{initial_recipe}/{size}"),
@@ -64,7 +64,7 @@ rule build_initial_recipe:
 rule build:
     input:
         records.trigger("build"),
-        ancient(variants.files),
+        ancient(local(variants.files)),
         counts=collect(
             "<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet", corpus=variants.corpus, scheme=variants.scheme
         ),

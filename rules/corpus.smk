@@ -56,7 +56,7 @@ rule fetch_pairs:
 rule read_sizes:
     input:
         records.trigger("read_sizes"),
-        files=ancient(corpora.files_of_part),
+        files=ancient(local(corpora.files_of_part)),
         hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
     output:
         "<results>/parts/{corpus}/sizes/{part}.parquet",
@@ -89,7 +89,7 @@ rule split_corpus:
     input:
         records.trigger("split_corpus"),
         sizes=collect("<results>/parts/{{corpus}}/sizes/{part}.parquet", part=corpora.parts),
-        units=ancient(corpora.units),
+        units=ancient(local(corpora.units)),
     output:
         temp(directory("<results>/parts/{corpus}/places")),
     log:
@@ -119,7 +119,7 @@ rule split_corpus:
 rule deal_part:
     input:
         records.trigger("deal_part"),
-        files=ancient(corpora.files_of_part),
+        files=ancient(local(corpora.files_of_part)),
         hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
         places="<results>/parts/{corpus}/places",
     output:
@@ -183,11 +183,11 @@ rule write_shards:
 rule prepare:
     input:
         records.trigger("prepare"),
-        files=ancient(corpora.files_at_once),
+        files=ancient(local(corpora.files_at_once)),
         parallel=collect("<results>/parallel/{parallel}", parallel=corpora.parallel),
         hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest_at_once),
         shards=collect("<results>/parts/{{corpus}}/shards/{group}", group=corpora.groups),
-        units=ancient(corpora.units_at_once),
+        units=ancient(local(corpora.units_at_once)),
     output:
         directory("<results>/corpus/{corpus}"),
     log:
@@ -218,7 +218,7 @@ rule prepare:
 rule prepare_parallel:
     input:
         records.trigger("prepare_parallel"),
-        files=ancient(corpora.parallel_files),
+        files=ancient(local(corpora.parallel_files)),
         hub=collect("<resources>/hub_pairs/{digest}.parquet", digest=corpora.parallel_digests),
     output:
         directory("<results>/parallel/{parallel}"),

@@ -60,7 +60,7 @@ rule fetch_tasks:
 rule import_tasks:
     input:
         records.trigger("import_tasks"),
-        ancient(suites.local_files),
+        ancient(local(suites.local_files)),
     output:
         directory("<results>/local_tasks/{suite}"),
     log:

@@ -32,7 +32,7 @@ rule fetch_tokenizer:
 rule import:
     input:
         records.trigger("import"),
-        ancient(imports.files),
+        ancient(local(imports.files)),
         fetched=collect("<resources>/tokenizers/{digest}", digest=imports.digest),
         corpus=collect("<results>/corpus/{corpus}", corpus=variants.corpus),
     output:

@@ -169,7 +169,7 @@ rule measure_resource:
     input:
         records.trigger("measure_resource"),
         tokenizer="<results>/tokenizers/{variant}/{size}",
-        files=ancient(measurements.resource_files),
+        files=ancient(local(measurements.resource_files)),
     output:
         measured="<results>/intrinsic/{variant}/{size}/{resource}.json",
         words="<results>/words/{variant}/{size}/{resource}.json",

@@ -123,7 +123,7 @@ rule merge_counts:
 rule import_counts:
     input:
         records.trigger("import_counts"),
-        files=ancient(corpora.files),
+        files=ancient(local(corpora.files)),
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:

@@ -1,7 +1,7 @@
 rule published:
     input:
         records.trigger("published"),
-        released=experiment.released or [],
+        released=local(experiment.released) if experiment.released else [],
     output:
         numbers="<results>/published.csv",
         folder=report(

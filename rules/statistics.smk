@@ -98,7 +98,7 @@ rule tabulate:
 rule power:
     input:
         records.trigger("power"),
-        pilot_tables(experiment),
+        local(pilot_tables(experiment)),
     output:
         directory("<results>/power"),
     log:
@@ -130,8 +130,8 @@ rule analyse:
         records.trigger("analyse"),
         experiment="<results>/experiment/analyse.json",
         tables="<results>/tables",
-        pilot=pilot_tables(experiment),
-        units=unit_tables(experiment),
+        pilot=local(pilot_tables(experiment)),
+        units=local(unit_tables(experiment)),
     output:
         directory("<results>/statistics"),
     log:

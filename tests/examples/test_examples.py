@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -207,7 +208,7 @@ def test_counts_alone_have_the_user_s_sentences() -> None:
     assert not ExampleTargets(experiment(corpora=counted)).any
     asked = ExampleTargets(experiment(corpora=counted, report={"examples": ["One."]}))
     assert asked.any
-    assert (asked.corpora, asked.shards) == ([], [])
+    assert (asked.corpora, asked.shards(None, SimpleNamespace(corpus=[]))) == ([], [])
     assert [tokenizer.variant for tokenizer in asked.tokenizers] == ["bpe"]
 
 
@@ -256,7 +257,9 @@ def test_the_workflow_and_the_recipe_agree() -> None:
     assert json.loads(asked.recipe) == {
         "examples": ["One."], "shown": ["bpe/400"], "corpora": {"text": ["bpe/400"]},
     }  # fmt: skip
-    assert asked.shards == ["--shard", "text=results/small/corpus/text/evaluation/0000.parquet"]
+    for read in ("elsewhere/text", ["elsewhere/text"]):
+        shards = asked.shards(None, SimpleNamespace(corpus=read))
+        assert shards == ["--shard", "text=elsewhere/text/evaluation/0000.parquet"]
 
 
 SCRIPTS = "a é漢\u0301\u200d\u202e😀🏽👩\ufe0f\u0645\u05d0\u093f\n\t\u3000\u1161\u115f'🇩🇪"

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.support.workflow.checkout import ROOT, Prepared
+from tokbench.workflow.job_states import read_plan
 
 SMALL = {
     "name": "small",
@@ -40,6 +41,16 @@ rule letter:
 """
 
 
+HOOK = """
+
+from tokbench.workflow.run import on_start
+
+
+onstart:
+    on_start(workflow, log, config["tokenizers"])
+"""
+
+
 @pytest.mark.parametrize(
     ("config", "values", "size"),
     [
@@ -59,6 +70,18 @@ def test_another_workflow_plans_our_rules_with_its_configuration(
     assert {"tokbench_prepare", "tokbench_build", "tokbench_measure", "tokbench_report", "letter"} <= set(jobs)
     assert jobs["tokbench_build"] == jobs["letter"] == "1"
     assert f"results/small/tokenizers/bpe/{size}" in printed
+
+
+def test_stages_have_their_names_under_a_prefix(workflow: Prepared, tmp_path: Path) -> None:
+    """In the plan and the checks of a run; a setting for a name that no rule has is reported."""
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"tokenizers": SMALL}))
+    snakefile = SNAKEFILE.format(snakefile=str(ROOT / "Snakefile"), config='config["tokenizers"]') + HOOK
+    (tmp_path / "Snakefile").write_text(snakefile)
+    arguments = ("--cores", "1", "--snakefile", str(tmp_path / "Snakefile"), "--directory", str(tmp_path))
+    settings = ("--set-resources", "cite:runtime=5", "tokbench_prepare:runtime=5")
+    printed = workflow.run("results/small/references.bib", *arguments, *settings)
+    assert "set-resources: no rule is named cite; write the prefix of the rules\n" in printed
+    assert read_plan(str(tmp_path / "results" / "small")).stages == ("cite",)
 
 
 def test_mistakes_in_a_section_name_its_key(workflow: Prepared, tmp_path: Path) -> None:

@@ -64,14 +64,13 @@ class ExampleTargets:
             }
         )
 
-    @property
-    def shards(self) -> list[str]:
-        """The first shard of each corpus's evaluation split, as flags."""
-        folder = f"{self.experiment.folder}/corpus"
+    def shards(self, wildcards: Any, input: Any) -> list[str]:
+        """Return the first shard of each corpus's evaluation split, as flags."""
+        folders = [input.corpus] if isinstance(input.corpus, str) else input.corpus
         return [
             word
-            for corpus in self.corpora
-            for word in ("--shard", f"{corpus}={folder}/{corpus}/evaluation/0000.parquet")
+            for corpus, folder in zip(self.corpora, folders, strict=True)
+            for word in ("--shard", f"{corpus}={folder}/evaluation/0000.parquet")
         ]
 
     def _first(self, variants: Iterable[str]) -> list[TokenizerTarget]:

@@ -72,19 +72,23 @@ def write_configuration(folder: Path, name: str = CLASS, end: str = END_OF_TEXT)
     (folder / CONFIGURATION).write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
 
 
-def name_fast_class(folder: Path) -> None:
-    """Name the class of ``transformers`` in ``tokenizer_config.json``, if ``tokenizer.json`` has the same ids.
+def describe_to_others(folder: Path, max_tokens: int) -> None:
+    """Write into ``tokenizer_config.json`` the settings by which other programs open a model's folder.
 
-    Other programs then open the folder without Tokbench. A folder of Tokbench has a ``tokenizer.json`` only if its ids
-    are equal.
+    They name the class of ``transformers`` if ``tokenizer.json`` exists, so that the folder opens without Tokbench. A
+    folder of Tokbench has a ``tokenizer.json`` only if its ids are equal. ``model_max_length`` is the length of texts
+    that lm-eval passes to an MPT, whose own configuration names it in another way.
 
     Args:
-        folder: folder that contains a tokenizer's files.
+        folder: folder that contains a model's and a tokenizer's files.
+        max_tokens: maximum tokens of a text that the model reads.
     """
     path = folder / CONFIGURATION
-    if path.is_file() and (folder / "tokenizer.json").is_file():
-        configuration = json.loads(path.read_text(encoding="utf-8")) | {"tokenizer_class": FAST}
-        path.write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
+    if path.is_file():
+        described = json.loads(path.read_text(encoding="utf-8")) | {"model_max_length": max_tokens}
+        if (folder / "tokenizer.json").is_file():
+            described["tokenizer_class"] = FAST
+        path.write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
 
 
 def names_another_class(folder: Path) -> bool:

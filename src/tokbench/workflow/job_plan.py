@@ -40,14 +40,27 @@ def leave_plan(workflow: Any, folder: str, log: Sequence[str]) -> None:
         log=os.path.abspath(log[0]) if log else None,
         slurm=earlier,
     )
-    jobs = [_job(workflow.dag, job) for job in workflow.dag.jobs if job.output]
-    order = _levels(workflow.dag)
+    jobs = [_job(workflow.dag, job, folder) for job in workflow.dag.jobs if job.output]
+    order = _levels(workflow.dag, folder)
     jobs.sort(key=lambda job: (order[job.stage], *job.wildcards.values()))
     write_plan(Plan(Path(folder), run, tuple(jobs)))
 
 
-def _levels(dag: Any) -> dict[str, tuple[int, int]]:
-    """Return the sort key of each rule: its largest number of steps from a start of the workflow, then its place."""
+def stage_of(job: Any, folder: str) -> str:
+    """Return the stage of a job: its rule, without the prefix that a workflow gave it which imports the rules.
+
+    The log of a stage has its name.
+
+    Args:
+        job: the engine's job.
+        folder: the experiment's folder.
+    """
+    _, logs, path = str(next(iter(job.log), "")).rpartition(f"{folder}/logs/")
+    return path.partition("/")[0].removesuffix(".log") if logs else str(job.rule.name)
+
+
+def _levels(dag: Any, folder: str) -> dict[str, tuple[int, int]]:
+    """Return the sort key of each stage: its largest number of steps from a start of the workflow, then its place."""
     levels: dict[Any, int] = {}
 
     def level(job: Any) -> int:
@@ -58,15 +71,16 @@ def _levels(dag: Any) -> dict[str, tuple[int, int]]:
     order: dict[str, tuple[int, int]] = {}
     places = {rule.name: place for place, rule in enumerate(dag.workflow.rules)}
     for job in dag.jobs:
-        steps, place = order.get(job.rule.name, (0, places[job.rule.name]))
-        order[job.rule.name] = max(steps, level(job)), place
+        stage = stage_of(job, folder)
+        steps, place = order.get(stage, (0, places[job.rule.name]))
+        order[stage] = max(steps, level(job)), place
     return order
 
 
-def _job(dag: Any, job: Any) -> Job:
+def _job(dag: Any, job: Any, folder: str) -> Job:
     temporary = any("temp" in output.flags for output in job.output)
     return Job(
-        stage=job.rule.name,
+        stage=stage_of(job, folder),
         wildcards=dict(job.wildcards_dict),
         outputs=tuple(map(str, job.output)),
         log=str(job.log[0]) if job.log else None,

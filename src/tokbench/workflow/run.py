@@ -14,6 +14,7 @@ from tokbench.io.locks import lock_folder
 from tokbench.io.provenance import versions_of
 from tokbench.runtime.exit_status import message_and_status
 from tokbench.stage import stages as all_stages
+from tokbench.workflow.job_plan import leave_plan, stage_of
 
 OF_BYTES = ("train_byte_lm", "score_bytes", "draw_bytes")
 """Stages that need the libraries of neural models only if a byte model is neural."""
@@ -87,16 +88,31 @@ def on_start(workflow: Any, log: Sequence[str], config: Mapping[str, Any] | None
         check_python(workflow)
         lock_folder(experiment.folder)
         if not workflow.deployment_settings.deployment_method:
-            check_packages(experiment, {job.rule.name for job in workflow.dag.needrun_jobs()})
+            needed = {stage_of(job, experiment.folder) for job in workflow.dag.needrun_jobs()}
+            check_packages(experiment, needed)
     except Exception as error:
         sys.exit(message_and_status(error)[0])
 
     from tokbench.config.load import files_left_out, files_with_equal_content
-    from tokbench.workflow.job_plan import leave_plan
 
-    for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
+    notes = *files_left_out(experiment), *files_with_equal_content(experiment), *unmatched_resources(workflow)
+    for line in notes:
         print(line, file=sys.stderr)
     _run_optional(lambda: leave_plan(workflow, experiment.folder, log))
+
+
+def unmatched_resources(workflow: Any) -> list[str]:
+    """Return a line if a profile sets resources of our rules under names that the run's rules do not have.
+
+    The engine ignores such a setting. Rules have other names if a workflow imports them with a prefix.
+
+    Args:
+        workflow: the workflow engine's workflow.
+    """
+    ours = {stage.name for stage in all_stages}
+    names = ours.intersection(workflow.resource_settings.overwrite_resources)
+    unmatched = sorted(name for name in names if not workflow.is_rule(name))
+    return [f"set-resources: no rule is named {', '.join(unmatched)}; write the prefix of the rules"] * bool(unmatched)
 
 
 def on_end(workflow: Any, config: Mapping[str, Any] | None = None) -> None:

@@ -21,7 +21,7 @@ from tokbench.io.identity import made_from
 from tokbench.io.json import read_json
 from tokbench.io.provenance import write_manifest
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions
-from tokbench.tokenizer.hugging_face import name_fast_class
+from tokbench.tokenizer.hugging_face import describe_to_others
 
 WEIGHTS = "model.safetensors"
 LAYER = {
@@ -59,7 +59,7 @@ def _mpt(exported: Path) -> MptForCausalLM:
     del model.config.auto_map
     # Documents are separate in training only; the exported model reads one text at a time.
     model.config.attn_config.attn_uses_sequence_id = False
-    model.config.attn_config.attn_pdrop = float(model.config.attn_config.attn_pdrop)  # Version 5 rejects an integer.
+    model.config.attn_config.attn_pdrop = int(model.config.attn_config.attn_pdrop)  # Version 5 rejects a float.
     return model
 
 
@@ -186,5 +186,5 @@ def publish(
                 raise TokbenchError(f"{file}: the model has a file of that name too; rename the tokenizer's")
             elif file.is_file():
                 shutil.copyfile(file, partial / file.name)
-        name_fast_class(partial)
+        describe_to_others(partial, options.max_seq_len)
         write_manifest(partial / "manifest.json", described, started)
