@@ -1,10 +1,16 @@
-# `make demo` and `make test` set everything up by themselves: a virtual environment with the locked versions, and the
-# compiled kernels. `make help` lists the rest.
-PYTHON ?= $(shell for name in python3.12 python3.11; do $$name --version >/dev/null 2>&1 && echo $$name && break; done)
+# `make demo` and `make test` set everything up by themselves: two virtual environments with locked versions, one of them
+# for language models, and the compiled kernels. `make help` lists the rest.
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
+# Both environments can use the first three.
+PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3.14 python3; do \
+  $$name -c '$(SUPPORTED)' >/dev/null 2>&1 && echo $$name && break; done)
+# A Python that the libraries of language models have wheels for.
+MODELS_PYTHON ?= >=3.11,<3.14
+# The build of torch: cpu, which is smaller, or cuda. The index of the first must be reached.
+TORCH ?= $(if $(wildcard /dev/nvidiactl),cuda,cpu)
 CORES ?= 2
-SIZE := 7.7 GB
 VENV := .venv
-NEXT := build/transformers5
+MODELS := .venv-models
 SITE := build/mkdocs
 CIBUILDWHEEL := 4.3.5
 BIN := $(VENV)/bin
@@ -36,16 +42,12 @@ OF_MEMORY := pretokens/test_external_count.py::test_the_process_keeps_within_its
   kernels/test_kernels.py::test_no_failed_allocation_is_swallowed \
   corpus/test_json_lines.py::test_fields_that_are_not_read_need_no_memory
 
-OF_TRANSFORMERS := tests/tokenizer/test_transformers.py tests/tokenizer/test_transformers_uses.py \
-  tests/tokenizer/test_hugging_face.py tests/tokenizer/test_auto_tokenizer.py tests/tokenizer/test_model_folder.py \
-  tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
-
-.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results leaderboard gallery nightly sanitize accessibility benchmarks scale coverage install wheel wheels lint format lock clean
+.PHONY: help demo docs test test-slurm test-faults test-wide published-results leaderboard gallery nightly sanitize accessibility benchmarks scale coverage install install-models wheel wheels lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: install  ## run the default experiment, from the embedded corpus to the report
+demo: install-models  ## run the default experiment, from the embedded corpus to the report
 	@echo "Running the demo with $(CORES) cores: about 3 minutes on 2 cores, one line for each job"
 	$(TIMED) snakemake --cores $(CORES); $(DONE)
 	@python -c 'from tokbench.report.leaderboard import answer; print(answer("results/demo"))'
@@ -53,11 +55,10 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 	@echo "Next: $(BIN)/tokbench compare bpe pathpiece_bpe --results results/demo"
 	@echo "      or edit config.yaml, then run: $(BIN)/snakemake --cores $(CORES)"
 
-test: install  ## run the tests, one file at a time more than CORES says: many wait for processes that they start
+test: install-models  ## run the tests, one file at a time more than CORES says: many wait for processes that they start
 	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
-
-test-transformers5: install $(NEXT)/.installed  ## run the tests of AutoTokenizer with transformers 5
-	@PYTHONPATH=src $(NEXT)/bin/python -m pytest $(OF_TRANSFORMERS)
+	@env -u PYTHONDONTWRITEBYTECODE $(MODELS)/bin/python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder \
+	  -m language_models
 
 test-slurm: install  ## run the profile on a real SLURM, as root on Debian; EXPERIMENT=small is quicker, nodes has more
 	@tests/slurm/install
@@ -117,27 +118,42 @@ scale: install  ## measure time, memory and disk of every stage on text in bulk:
 coverage: install  ## simulate every interval and test, and write docs/measured/coverage.md; about 6 minutes on two cores
 	nice python -m benchmarks.coverage.run --processes $(CORES)
 
-install: $(VENV)/.installed $(VENV)/.built  ## set up the virtual environment and compile the kernels
+install: $(VENV)/.installed $(VENV)/.built  ## set up the environment of all but language models, and compile the kernels
+
+install-models: install $(MODELS)/.built  ## set up the environment of language models, too
 
 $(VENV)/.installed: requirements.lock
-	@$(or $(wildcard $(BIN)/python),$(PYTHON),false) -c 'import sys; print("Python %d.%d.%d" % sys.version_info[:3]); \
-	  sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' || \
-	  { echo "Tokbench needs Python 3.11 or 3.12; make PYTHON=FILE chooses one"; exit 2; }
+	@$(or $(wildcard $(BIN)/python),$(PYTHON),false) -c '$(SUPPORTED)' 2>/dev/null || \
+	  { echo "Tokbench needs Python 3.11 to 3.14; make PYTHON=FILE chooses one"; exit 2; }
+	@$(or $(wildcard $(BIN)/python),$(PYTHON)) --version
 	@echo "1 of 3: create the virtual environment $(VENV)"
 	$(TIMED) test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
 	  $(BIN)/pip install --quiet --disable-pip-version-check --root-user-action=ignore \
 	  "$$(grep '^uv==' requirements.lock)"; $(DONE)
-	@echo "2 of 3: install $$(grep -c == requirements.lock) packages ($(SIZE) on disk; download and compile)"
+	@echo "2 of 3: install $$(grep -c == requirements.lock) packages (1.1 GB on disk)"
 	$(TIMED) $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python --no-deps -r requirements.lock; $(DONE)
 	@touch $@
 
-$(VENV)/.linked: $(VENV)/.installed pyproject.toml
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+$(MODELS)/.installed: models.lock $(VENV)/.installed
+	@echo "Language models, 1 of 2: create the virtual environment $(MODELS)"
+	$(TIMED) test -x $(MODELS)/bin/python || $(BIN)/uv venv --quiet --python "$(MODELS_PYTHON)" $(MODELS) || \
+	  { echo "Language models need Python 3.11, 3.12 or 3.13: install one, or make MODELS_PYTHON=FILE"; exit 2; }; $(DONE)
+	@echo "Language models, 2 of 2: install $$(grep -c == models.lock) packages"
+	$(TIMED) tools/install_models $(BIN)/uv $(MODELS)/bin/python $(TORCH); $(DONE)
+	@touch $@
+
+%/.linked: %/.installed pyproject.toml
+	@$(BIN)/uv pip install --quiet --python $*/bin/python --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.linked setup.py tools/make_stubs.py $(KERNELS)
 	@echo "3 of 3: compile $(words $(filter %.pyx,$(KERNELS))) kernels (about 1 minute)"
 	$(TIMED) $(BIN)/python setup.py --quiet build_ext --inplace; $(BIN)/python -m compileall -q src; $(DONE)
+	@touch $@
+
+# It compiles again only for another Python.
+$(MODELS)/.built: $(VENV)/.built $(MODELS)/.linked
+	@$(MODELS)/bin/python setup.py --quiet build_ext --inplace
 	@touch $@
 
 docs: install $(SITE)/.installed  ## build the documentation as a site, build/site/index.html, with a search, generated pages and reports
@@ -150,11 +166,6 @@ docs: install $(SITE)/.installed  ## build the documentation as a site, build/si
 $(SITE)/.installed: docs.lock $(VENV)/.installed
 	$(BIN)/python -m venv --clear $(SITE)
 	$(BIN)/uv pip install --quiet --python $(SITE)/bin/python --no-deps -r docs.lock
-	@touch $@
-
-$(NEXT)/.installed: transformers5.lock $(VENV)/.installed
-	$(BIN)/python -m venv --clear $(NEXT)
-	$(BIN)/uv pip install --quiet --python $(NEXT)/bin/python --no-deps -r transformers5.lock
 	@touch $@
 
 wheel: install  ## write dist/tokbench-*.whl, kernels included
@@ -176,14 +187,15 @@ format: install  ## format the code
 	ruff format .
 	snakefmt Snakefile rules
 
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url
+SHARED := --extra existing --extra hub --extra code --extra workflow --extra development
+
 lock: install  ## choose the newest versions that fit together, and write them down
-	uv pip compile --quiet --all-extras --no-emit-package pyicu --no-header --no-annotate --no-emit-index-url \
-	  -o requirements.lock pyproject.toml
-	uv pip compile --quiet --group transformers5 --no-header --no-annotate --no-emit-index-url -o transformers5.lock \
-	  pyproject.toml
-	uv pip compile --quiet --group pyproject.toml:docs --no-header --no-annotate --no-emit-index-url -o docs.lock
+	$(LOCK) $(SHARED) --extra slurm -o requirements.lock pyproject.toml
+	$(LOCK) $(SHARED) --extra language-models -o models.lock pyproject.toml
+	$(LOCK) --group pyproject.toml:docs -o docs.lock
 	python tools/make_environments.py
 
 clean:  ## remove everything that was built, results included but those that are published
-	rm -rf $(VENV) build .snakemake results/demo src/*.egg-info
+	rm -rf $(VENV) $(MODELS) build .snakemake results/demo src/*.egg-info
 	rm -f $(foreach suffix,c cpp pyi so,src/tokbench/kernels/*.$(suffix))

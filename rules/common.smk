@@ -1,4 +1,5 @@
 # Definitions shared by all rules: the experiment, resources, fingerprints of code, and the shell.
+from tokbench.workflow.environments import commands_of_language_models
 from tokbench.workflow.resources import content_of
 from tokbench.workflow.job_records import JobRecords
 from tokbench.workflow.resources import double_on_retry, extend_on_retry
@@ -8,10 +9,11 @@ from tokbench.workflow.shell import flags, has_environments, shell_prefix, trust
 
 experiment = read_experiment(workflow, config)
 code = StageCode(experiment)
-records = JobRecords(workflow, rules, experiment.folder)
+records = JobRecords(workflow, rules, experiment)
 shell.prefix(
     shell_prefix(
         separate=has_environments(workflow),
+        models=commands_of_language_models(experiment),
         trusted=trusted_functions(experiment),
     )
 )

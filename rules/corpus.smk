@@ -13,7 +13,7 @@ rule fetch:
     benchmark:
         "<benchmarks>/fetch/{digest}.tsv"
     conda:
-        "../envs/language_models.yaml"
+        "../envs/tokenizers.yaml"
     params:
         job=records.of("fetch"),
         recipe=corpora.fetch_recipe,
@@ -38,7 +38,7 @@ rule fetch_pairs:
     benchmark:
         "<benchmarks>/fetch_pairs/{digest}.tsv"
     conda:
-        "../envs/language_models.yaml"
+        "../envs/tokenizers.yaml"
     params:
         job=records.of("fetch_pairs"),
         recipe=corpora.pairs_recipe,

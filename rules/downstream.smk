@@ -15,7 +15,7 @@ rule make_tasks:
     benchmark:
         "<benchmarks>/make_tasks/{corpus}.tsv"
     conda:
-        "../envs/language_models.yaml"
+        "../envs/tokenizers.yaml"
     params:
         job=records.of("make_tasks"),
         recipe=canonical(experiment.tasks),
@@ -68,7 +68,7 @@ rule import_tasks:
     benchmark:
         "<benchmarks>/import_tasks/{suite}.tsv"
     conda:
-        "../envs/language_models.yaml"
+        "../envs/tokenizers.yaml"
     params:
         job=records.of("import_tasks"),
         content=content_of(suites.local_files),

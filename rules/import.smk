@@ -14,7 +14,7 @@ rule fetch_tokenizer:
     benchmark:
         "<benchmarks>/fetch_tokenizer/{digest}.tsv"
     conda:
-        "../envs/language_models.yaml"
+        "../envs/tokenizers.yaml"
     params:
         job=records.of("fetch_tokenizer"),
         recipe=imports.fetch_recipe,

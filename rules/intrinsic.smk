@@ -211,7 +211,7 @@ rule measure_embeddings:
     benchmark:
         "<benchmarks>/measure_embeddings/{model}/{variant}/{size}.tsv"
     conda:
-        "../envs/language_models.yaml"
+        "../envs/tokenizers.yaml"
     params:
         job=records.of("measure_embeddings"),
         inputs=flags,

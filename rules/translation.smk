@@ -53,7 +53,7 @@ rule measure_translation_embeddings:
     benchmark:
         "<benchmarks>/measure_translation_embeddings/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}.tsv"
     conda:
-        "../envs/language_models.yaml"
+        "../envs/tokenizers.yaml"
     params:
         job=records.of("measure_translation_embeddings"),
         inputs=flags,

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from itertools import count
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -82,6 +82,13 @@ LANGUAGE_MODELS = [
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
 
+TRANSFORMERS = {
+    "tokenizer/test_hugging_face",
+    "tokenizer/test_transformers",
+    "tokenizer/test_transformers_uses",
+}
+"""Files among them that need no torch: they run with two versions of transformers."""
+
 LONG = [
     "config/test_experiments",
     "test_fuzz",
@@ -143,6 +150,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for test in {item.obj for item in items if isinstance(item, pytest.Function)}:
             usual = test._hypothesis_internal_use_settings
             test._hypothesis_internal_use_settings = settings(usual, max_examples=usual.max_examples * times)
+    missing = pytest.mark.skip(reason="in the environment of language models: make test")
+    for item in items:
+        if (name := _name(item.path)) in LANGUAGE_MODELS:
+            item.add_marker("language_models")
+            if find_spec("torch") is None and name not in TRANSFORMERS:
+                item.add_marker(missing)
     places = {name: place for place, name in enumerate(LANGUAGE_MODELS + LONG)}
     items.sort(key=lambda item: places.get(_name(item.path), len(places)))
 

@@ -20,6 +20,8 @@ from tokbench.submodules import entry_points_of, submodules
 
 Experiment = Any
 """An experiment, :class:`tokbench.config.experiment.Experiment`; its class is made from the sections of the stages."""
+OF_LANGUAGE_MODELS = frozenset({"lm-eval", "sacrebleu", "torch"})
+"""Distributions that only the environment of language models has."""
 PACKAGE = "tokbench.stages"
 """Package of the stages, and the entry-point group of those of other distributions."""
 
@@ -102,7 +104,9 @@ class Stage:
             uses, from the experiment and the job's wildcards. The fingerprint covers them. Default: none.
         settings: function that returns the part of the configuration that a stage at the end of the workflow reads, as
             JSON-compatible values. The workflow writes it to ``experiment/STAGE.json``. Default: none.
-        libraries: distributions whose versions can change a result. Default: none.
+        libraries: distributions whose versions can change a result, or a function that chooses them from the
+            experiment. Jobs of a stage with one of :data:`OF_LANGUAGE_MODELS` run in the environment of language models.
+            Default: none.
         cites: sources of the method, keys of ``tokbench/references.yaml``, for experiments that have results of the
             stage. Default: none.
     """
@@ -113,13 +117,21 @@ class Stage:
     sections: tuple[Section, ...] = ()
     methods: Callable[[Experiment, Any], Iterable[str]] | None = None
     settings: Callable[[Experiment], dict[str, Any]] | None = None
-    libraries: tuple[str, ...] = ()
+    libraries: tuple[str, ...] | Callable[[Experiment], tuple[str, ...]] = ()
     cites: tuple[str, ...] = ()
 
     def code(self, experiment: Experiment, wildcards: Any) -> list[str]:
         """Return the definitions whose code a job of the stage runs."""
         run = self.run if isinstance(self.run, str) else self.run(experiment, wildcards)
         return [run, *(self.methods(experiment, wildcards) if self.methods else ())]
+
+    def libraries_of(self, experiment: Experiment) -> tuple[str, ...]:
+        """Return the distributions whose versions can change a result of an experiment."""
+        return self.libraries if isinstance(self.libraries, tuple) else self.libraries(experiment)
+
+    def needs_language_models(self, experiment: Experiment) -> bool:
+        """Return whether jobs of the stage run in the environment of language models."""
+        return not OF_LANGUAGE_MODELS.isdisjoint(self.libraries_of(experiment))
 
     @property
     def depends_on_wildcards(self) -> bool:

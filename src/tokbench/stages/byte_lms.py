@@ -8,7 +8,6 @@ from tokbench.stage import Result, Stage, stages
 if TYPE_CHECKING:
     from tokbench.config.experiment import Experiment
 
-LIBRARIES = ("torch", "transformers")
 CODE = "tokbench.models.byte_shards"
 
 
@@ -28,6 +27,12 @@ def drawn(experiment: "Experiment") -> list[ByteLmTarget]:
     return list(dict.fromkeys(models))
 
 
+def _libraries(experiment: "Experiment") -> tuple[str, ...]:
+    """Return the libraries of neural models; n-gram models need none."""
+    neural = any(model.kind == "neural" for model in experiment.byte_lms.values())
+    return ("torch", "transformers") if neural else ()
+
+
 def _trainer(experiment: "Experiment", wildcards: Any) -> str:
     counted = isinstance(experiment.byte_lms[wildcards.byte_lm], ByteNgramOptions)
     return f"{CODE}:{'train_ngrams' if counted else 'train_neural'}"
@@ -40,13 +45,13 @@ def _scorer(experiment: "Experiment", wildcards: Any) -> str:
     return f"{CODE}:{'score_joined_documents' if options.score_context == 'dataset' else 'score_documents'}"
 
 
-TRAIN = stages.add(Stage("train_byte_lm", run=_trainer, libraries=LIBRARIES))
-SCORE = stages.add(Stage("score_bytes", run=_scorer, libraries=LIBRARIES))
+TRAIN = stages.add(Stage("train_byte_lm", run=_trainer, libraries=_libraries))
+SCORE = stages.add(Stage("score_bytes", run=_scorer, libraries=_libraries))
 DRAW_BYTES = stages.add(
     Stage(
         "draw_bytes",
         run="tokbench.commands.language_models:draw_bytes_command",
         results=(Result("", "byte_lm/{corpus}/{byte_lm}/figures", drawn),),
-        libraries=LIBRARIES,
+        libraries=_libraries,
     )
 )

@@ -20,10 +20,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from tokbench.config.experiment import Experiment
 from tokbench.io.job_record import FOLDER_RECORD, date_of_folder, digest_of_job, read_job
-from tokbench.io.provenance import versions_of
 from tokbench.options import canonical
 from tokbench.stage import stages
+from tokbench.workflow.environments import versions_for
 from tokbench.workflow.shell import has_environments
 
 NEWER = ".snakemake/other_options_or_code"
@@ -56,12 +57,12 @@ class JobRecords:
     Args:
         workflow: the workflow engine's workflow.
         rules: its rules, as attributes.
-        folder: the experiment's folder. Records do not contain it, so that results may be moved.
+        experiment: the experiment. Records do not contain its folder, so that results may be moved.
     """
 
     workflow: Any
     rules: Any
-    folder: str
+    experiment: Experiment
     _dates: list[int] = field(default_factory=list)
     _names: list[str] = field(default_factory=list)
     _records: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
@@ -154,9 +155,9 @@ class JobRecords:
     def _libraries(self, rule: str) -> dict[str, str]:
         """Return the versions of the libraries that can change the results of a stage.
 
-        They are empty if rules have their own environments, whose versions this process does not know.
+        They are empty if Snakemake makes the environments of rules, whose versions this process does not know.
         """
-        return {} if has_environments(self.workflow) else versions_of(stages[rule].libraries)
+        return {} if has_environments(self.workflow) else versions_for(stages[rule], self.experiment)
 
     def _compared_params(self, rule: str) -> dict[str, Any]:
         """Return the parameters of a rule that are part of its records."""
@@ -173,7 +174,7 @@ class JobRecords:
         return text if isinstance(value, str) and not text.startswith("{") else json.loads(text)
 
     def _movable(self, text: str) -> str:
-        return text.replace(f"{self.folder}/", OURS[0])
+        return text.replace(f"{self.experiment.folder}/", OURS[0])
 
 
 def _is_derived(item: Any) -> bool:

@@ -11,34 +11,38 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all, validate
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import lock_folder
-from tokbench.io.provenance import versions_of
 from tokbench.runtime.exit_status import message_and_status
+from tokbench.stage import Stage
 from tokbench.stage import stages as all_stages
+from tokbench.workflow.environments import VARIABLE, versions_for
 from tokbench.workflow.job_plan import leave_plan, stage_of
-
-OF_BYTES = ("train_byte_lm", "score_bytes", "draw_bytes")
-"""Stages that need the libraries of neural models only if a byte model is neural."""
 
 
 def check_packages(experiment: Experiment, stages: Collection[str]) -> None:
     """Reject a run if jobs of it would fail for a missing package.
 
     Args:
-        experiment: the experiment; byte n-gram models need none of the packages of neural models.
-        stages: stages with jobs in the environment that runs the workflow.
+        experiment: the experiment.
+        stages: stages with jobs in the environments of the workflow and of language models.
 
     Raises:
         TokbenchError: a package that one of them imports is not installed.
     """
-    neural = any(model.kind == "neural" for model in experiment.byte_lms.values())
     for stage in all_stages:
-        if stage.name in stages and (neural or stage.name not in OF_BYTES):
-            installed = versions_of(stage.libraries)
-            if missing := [library for library in stage.libraries if library not in installed]:
-                raise TokbenchError(
-                    f"{stage.name}: not installed here: {', '.join(missing)}; install 'tokbench[language-models]', or "
-                    "let Snakemake make environments (--software-deployment-method conda)"
-                )
+        if stage.name in stages:
+            installed = versions_for(stage, experiment)
+            if missing := [library for library in stage.libraries_of(experiment) if library not in installed]:
+                raise TokbenchError(f"{stage.name}: not installed: {', '.join(missing)}; {_remedy(stage, experiment)}")
+
+
+def _remedy(stage: Stage, experiment: Experiment) -> str:
+    """Return what installs the packages of a stage."""
+    if stage.needs_language_models(experiment):
+        return (
+            f"run 'make install-models' in a checkout, or install 'tokbench[language-models]' in a virtual environment "
+            f"that {VARIABLE} names, or let Snakemake make environments (--software-deployment-method conda)"
+        )
+    return "install 'tokbench[hub]'" if "datasets" in stage.libraries_of(experiment) else "install Tokbench again"
 
 
 def check_python(workflow: Any) -> None:

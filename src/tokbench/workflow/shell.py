@@ -14,23 +14,31 @@ from tokbench.config.experiment import Experiment
 from tokbench.options import canonical
 from tokbench.pretokenization import Pretokenization
 from tokbench.tokenizer.libraries.python import TRUSTED, entry, source_of
+from tokbench.workflow.environments import python_of_language_models
 
 
-def shell_prefix(*, separate: bool, trusted: Sequence[str] = ()) -> str:
+def shell_prefix(*, separate: bool, models: Sequence[str] = (), trusted: Sequence[str] = ()) -> str:
     """Return the prefix of every rule's shell command: strict mode, and ``tokbench`` as a shell function.
 
-    The function calls the interpreter that runs the workflow, or the program in the rule's environment. Arguments pass
-    through a file that the shell writes, because an operating system limits the length of command lines.
+    The function calls the interpreter that runs the workflow, that of the language models, or the program in the rule's
+    environment. Arguments pass through a file that the shell writes, because an operating system limits the length of
+    command lines.
 
     Args:
         separate: whether rules run in their own environments (conda or a container).
+        models: commands that run in the environment of language models.
         trusted: functions of Python files that jobs may run, since the configuration names them.
 
     Returns:
         Text with doubled braces, since the workflow engine replaces text in single braces.
     """
-    called = "command tokbench" if separate else f"{shlex.quote(sys.executable)} -P -m tokbench"
-    function = f"""tokbench() {{ {called} @<(printf '%s\\0' "$@"); }};"""
+    called, choice = "command tokbench", ""
+    if not separate:
+        choice = f"local python={shlex.quote(sys.executable)}; "
+        if models and (other := python_of_language_models()) != sys.executable:
+            choice += f"case $1 in {'|'.join(models)}) python={shlex.quote(other)};; esac; "
+        called = '"$python" -P -m tokbench'
+    function = f"""tokbench() {{ {choice}{called} @<(printf '%s\\0' "$@"); }};"""
     export = f"export {TRUSTED}={shlex.quote(os.pathsep.join(trusted))}; " if trusted else ""
     return f"set -euo pipefail; {export}{function} ".replace("{", "{{").replace("}", "}}")
 

@@ -1,7 +1,7 @@
 """Embedding matrices of a trained translation model, and token counts of its training pairs."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,11 @@ from tokbench.errors import TokbenchError
 from tokbench.io.identity import Maker, Role, makers_in, model_digest, require_model
 from tokbench.io.json import read_json
 from tokbench.models.training import read_occurrences
-from tokbench.models.translation.model import Ids
 from tokbench.models.translation.options import SPECIAL
 from tokbench.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokbench.models.translation.model import Ids
 
 AGAIN = "train the translation model again"
 ENCODER, DECODER, BOTH = "encoder", "decoder", "both"
@@ -67,7 +69,7 @@ def counts_of(side: str) -> str:
     return f"{side}_counts.parquet"
 
 
-def occurrences(sentences: Ids, limit: int) -> NDArray[np.int64]:
+def occurrences(sentences: "Ids", limit: int) -> NDArray[np.int64]:
     """Count each id below ``limit`` in training sentences, then their ends: int64 [limit + 1]."""
     counts = np.zeros(limit + SPECIAL, np.int64)
     for ids in sentences:
