@@ -175,11 +175,11 @@ wheel: install  ## write dist/tokbench-*.whl, kernels included
 wheels:  ## write a wheel for each Python that is supported to dist, by cibuildwheel; Linux needs Docker or Podman
 	@uv tool run cibuildwheel==$(CIBUILDWHEEL) --output-dir dist
 
-lint: install  ## check style, types and the workflow
+lint: install-models  ## check style, types and the workflow
 	ruff check .
 	ruff format --check .
 	snakefmt --check Snakefile rules
-	mypy
+	$(MODELS)/bin/python -m mypy
 	snakemake --lint
 
 format: install  ## format the code

@@ -220,7 +220,7 @@ def test_container_recipe_copies_existing_and_needed_files() -> None:
     copied = {word for line in block.splitlines() for word in line.split()[:-1]}
     assert [word for word in sorted(copied) if not (ROOT / word).exists()] == []
     linked = {path.resolve().name for path in (ROOT / "src/tokbench/workflow/files").iterdir()}
-    assert {"src", "setup.py", "pyproject.toml", "README.md", "LICENSE", "requirements.lock"} | linked <= copied
+    assert {"src", "setup.py", "pyproject.toml", "README.md", "LICENSE", "models.lock"} | linked <= copied
 
 
 REGISTRIES = (constructions, segmentations, schemes, metrics, resource_types)
@@ -235,14 +235,25 @@ def test_environments_are_written_from_the_lock() -> None:
         assert path.read_text() == text, "run python tools/make_environments.py"
 
 
-def test_the_lock_for_transformers_5_fits_the_package() -> None:
-    """It has a version of everything that the package and the tests need, and no address of a registry."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    lines = (ROOT / "transformers5.lock").read_text().splitlines()
-    locked = dict(line.split("==") for line in lines)
-    group = project["dependency-groups"]["transformers5"]
-    for wanted in map(Requirement, [*project["project"]["dependencies"], *group]):
-        assert wanted.specifier.contains(locked[canonicalize_name(wanted.name)]), f"{wanted}: run make lock"
+LOCKS = {
+    "requirements.lock": ({"existing", "hub", "code", "workflow", "slurm", "development"}, ("3.11", "3.14")),
+    "models.lock": ({"language-models", "existing", "hub", "code", "workflow", "development"}, ("3.11", "3.13")),
+}
+"""Extras and the first and last Python of each lock."""
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_fits_the_package(name: str) -> None:
+    """It has a version of everything that the package and its extras need, and no address of a registry."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras, pythons = LOCKS[name]
+    wanted = [*project["dependencies"], *(one for extra in extras for one in project["optional-dependencies"][extra])]
+    for python in pythons:
+        locked = tool_of("make_environments").locked_versions(ROOT / name, python)
+        for requirement in map(Requirement, wanted):
+            version = locked[canonicalize_name(requirement.name)]
+            assert requirement.specifier.contains(version), f"{requirement}: run make lock"
+    assert {*project["optional-dependencies"]} - {"icu"} == set.union(*(extras for extras, _ in LOCKS.values()))
 
 
 @cache

@@ -105,8 +105,8 @@ class Stage:
         settings: function that returns the part of the configuration that a stage at the end of the workflow reads, as
             JSON-compatible values. The workflow writes it to ``experiment/STAGE.json``. Default: none.
         libraries: distributions whose versions can change a result, or a function that chooses them from the
-            experiment. Jobs of a stage with one of :data:`OF_LANGUAGE_MODELS` run in the environment of language models.
-            Default: none.
+            experiment. Jobs of a stage with one of :data:`OF_LANGUAGE_MODELS` run in the environment of language
+            models. Default: none.
         cites: sources of the method, keys of ``tokbench/references.yaml``, for experiments that have results of the
             stage. Default: none.
     """

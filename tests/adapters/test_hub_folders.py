@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import DATA, TEXT, few, level, needs, ranks, read  # noqa: F401
+from tests.support.hub import FIVE
 from tokbench.adapters.forms import encodings
 from tokbench.adapters.forms.encodings import OTHER_RANKS, Ranks, special_tokens_of
 from tokbench.adapters.forms.folder_classes import class_key
@@ -153,7 +154,7 @@ MERGES = [("t", "h"), ("th", "e</w>"), ("f", "o"), ("fo", "x</w>"), ("T", "H")]
 
 @pytest.mark.parametrize("kind", ["CLIPTokenizer", "OpenAIGPTTokenizer", "HerbertTokenizer"])
 def test_merges_with_ends_of_words(kind: str, tmp_path: Path) -> None:
-    """The slow class of HerBERT, which is converted, needs another package."""
+    """The slow class of HerBERT, which version 4 of transformers converts, needs another package."""
     transformers = pytest.importorskip("transformers")
     letters = [*"abcdefghijklmnopqrstuvwxyzTH.,!?12345"]
     marks = ["<|startoftext|>", "<|endoftext|>"] if kind == "CLIPTokenizer" else ["<unk>", "<s>", "</s>", "<pad>"]
@@ -162,7 +163,7 @@ def test_merges_with_ends_of_words(kind: str, tmp_path: Path) -> None:
     lines = "#version: 0.2\n" + "\n".join(" ".join(pair) for pair in MERGES) + "\n"
     config = {"tokenizer_class": kind}
     place = folder(tmp_path / "a", vocab__json=vocabulary, merges__txt=lines, tokenizer_config__json=config)
-    if kind == "HerbertTokenizer" and find_spec("sacremoses") is None:
+    if kind == "HerbertTokenizer" and find_spec("sacremoses") is None and not FIVE:
         with pytest.raises(
             TokbenchError, match=r"need a package that is not installed \(You need to install sacremoses"
         ):
@@ -195,6 +196,9 @@ def test_merges_of_an_unknown_class(level: dict[str, Any], tmp_path: Path) -> No
     assert read(place, "transformers", pattern="qwen2").pretokenization == "qwen2"
 
 
+NOT_READ = "transformers 5 reads neither this class nor Llama's from the small model of this test"
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "more"),
     [
@@ -202,7 +206,7 @@ def test_merges_of_an_unknown_class(level: dict[str, Any], tmp_path: Path) -> No
         ("NllbTokenizer", "sentencepiece.bpe.model", {}),
         ("MBart50Tokenizer", "sentencepiece.bpe.model", {}),
         ("CamembertTokenizer", "sentencepiece.bpe.model", {}),
-        ("PegasusTokenizer", "spiece.model", {}),
+        pytest.param("PegasusTokenizer", "spiece.model", {}, marks=pytest.mark.skipif(FIVE, reason=NOT_READ)),
         ("T5Tokenizer", "spiece.model", {"legacy": True}),
     ],
 )
@@ -441,7 +445,8 @@ def test_other_classes_of_merges(level: dict[str, Any], tmp_path: Path) -> None:
     names = ("<s>", "</s>", "<unk>", "<pad>", "<mask>", "<|endoftext|>", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]")
     vocabulary = level["model"]["vocab"] | {name: 420 + number for number, name in enumerate(names)}
     merges = "#version: 0.2\n" + "\n".join(" ".join(pair) for pair in level["model"]["merges"])
-    for kind in ("Bart", "Longformer", "LED", "Mvp", "Deberta", "Blenderbot", "CodeGen", "Whisper"):
+    # Version 5 adds a space before a text for Blenderbot by default; its published folders name the setting.
+    for kind in ("Bart", "Longformer", "LED", "Mvp", "Deberta", *["Blenderbot"] * (not FIVE), "CodeGen", "Whisper"):
         config = {"tokenizer_class": f"{kind}Tokenizer"}
         place = folder(tmp_path / kind, vocab__json=vocabulary, merges__txt=merges, tokenizer_config__json=config)
         tokenizer, theirs = read(place, "transformers"), reference(place)
@@ -454,7 +459,7 @@ def test_other_classes_of_sentencepiece(model: bytes, tmp_path: Path) -> None:
     vocabulary = {name: number for number, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *pieces(model)[3:]])}
     models = {"XGLM": "sentencepiece.bpe.model", "MBart": "sentencepiece.bpe.model", "BigBird": "spiece.model"}
     models |= {"M2M100": "sentencepiece.bpe.model", "RemBert": "sentencepiece.model", "DebertaV2": "spm.model"}
-    models |= {"Speech2Text": "sentencepiece.bpe.model", "Llama": "tokenizer.model"}
+    models |= {"Speech2Text": "sentencepiece.bpe.model"} | ({} if FIVE else {"Llama": "tokenizer.model"})
     for kind, name in models.items():
         place = folder(tmp_path / kind, tokenizer_config__json={"tokenizer_class": f"{kind}Tokenizer"})
         made.written(place / name, model)

@@ -48,7 +48,7 @@ def commands_of_language_models(experiment: Experiment) -> list[str]:
 
 
 def versions_for(stage: Stage, experiment: Experiment) -> dict[str, str]:
-    """Return the versions of a stage's libraries in the environment of its jobs; libraries that it lacks are left out."""
+    """Return the versions of a stage's libraries in the environment of its jobs, without those that it lacks."""
     libraries = stage.libraries_of(experiment)
     environment = environment_of_language_models() if stage.needs_language_models(experiment) else None
     return versions_of(libraries) if environment is None else _versions_in(environment, libraries)

@@ -1,7 +1,7 @@
 """Embedding matrices of a trained translation model, and token counts of its training pairs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ from tokbench.io.json import read_json
 from tokbench.models.training import read_occurrences
 from tokbench.models.translation.options import SPECIAL
 from tokbench.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tokbench.models.translation.model import Ids
 
 AGAIN = "train the translation model again"
 ENCODER, DECODER, BOTH = "encoder", "decoder", "both"
@@ -69,7 +66,7 @@ def counts_of(side: str) -> str:
     return f"{side}_counts.parquet"
 
 
-def occurrences(sentences: "Ids", limit: int) -> NDArray[np.int64]:
+def occurrences(sentences: list[NDArray[np.int32]], limit: int) -> NDArray[np.int64]:
     """Count each id below ``limit`` in training sentences, then their ends: int64 [limit + 1]."""
     counts = np.zeros(limit + SPECIAL, np.int64)
     for ids in sentences:

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from itertools import groupby, pairwise
 
+import numpy as np
 import sentencepiece
+from sentencepiece.sentencepiece_pb2 import SentencePieceText
 
 from tokbench.tokenizer.libraries import characters_changed
 
 BLANK = "\u2581"
 """Character that represents a space in pieces."""
+CONTINUATION_BITS, CONTINUATION = 0xC0, 0x80
+"""Mask and value of the bytes of UTF-8 that continue a character."""
 
 
 class SentencePiece:
@@ -30,8 +34,10 @@ class SentencePiece:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the library's spans; a character in several pieces belongs to the last, the others are empty."""
-        pieces = self.processor.encode(text, out_type="immutable_proto").pieces
-        return [(piece.begin, piece.end) for piece in pieces]
+        pieces = _message(self.processor.encode(text, out_type="serialized_proto")).pieces
+        starts = (np.frombuffer(text.encode(), np.uint8) & CONTINUATION_BITS) != CONTINUATION
+        characters = [0, *starts.cumsum().tolist()]
+        return [(characters[piece.begin], characters[piece.end]) for piece in pieces]
 
     def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
         """See :meth:`Library.decode`. A model with a denormaliser decodes the ids between names one run at a time."""
@@ -43,7 +49,7 @@ class SentencePiece:
             return b"".join(names[token_id] for token_id in ids)
         if names.keys().isdisjoint(ids):
             return str(self.processor.decode(ids)).encode()
-        whole = self.processor.decode(known, out_type="immutable_proto")
+        whole = _message(self.processor.decode(known, out_type="serialized_proto"))
         surfaces = [piece.surface for piece in whole.pieces]
         if "".join(surfaces) == whole.text:
             written = iter(surfaces)
@@ -92,3 +98,8 @@ def open(content: bytes, limit: int | None = None) -> SentencePiece:
     processor = sentencepiece.SentencePieceProcessor()
     processor.LoadFromSerializedProto(content)
     return SentencePiece(processor, limit)
+
+
+def _message(serialized: bytes) -> SentencePieceText:
+    """Parse a segmented text. Its offsets are in bytes. All versions of the library have this form."""
+    return SentencePieceText.FromString(serialized)
