@@ -70,6 +70,7 @@ LANGUAGE_MODELS = [
     "tabulation/test_imported_models",
     "evaluation/test_local_tasks",
     "models/test_translation",
+    "statistics/comparisons/test_translation_scores",
     "models/test_identity",
     "models/test_pack",
     "models/test_processes",

@@ -50,7 +50,7 @@ def test_load_accepts_the_same_files_as_import(
     assert loaded[-1].origin["imported"]["file"] == "some/model"
     assert {one.origin["imported"]["file"] for one in loaded[4:6]} == {
         "tokenizers.Tokenizer",
-        "transformers.PreTrainedTokenizerFast",
+        f"transformers.{PreTrainedTokenizerFast.__name__}",
     }
 
 

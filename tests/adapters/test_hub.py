@@ -60,8 +60,11 @@ class Handler(BaseHTTPRequestHandler):
         if parts[:4] == ["api", "models", "owner", "name"]:
             revision = parts[5] if len(parts) > 5 and parts[4] == "revision" else "main"
             commit = hub.head if revision == "main" else revision
-            files = [{"rfilename": "tokenizer.json"}, {"rfilename": "model.safetensors"}]
-            content = json.dumps({"id": "owner/name", "sha": commit, "siblings": files}).encode()
+            names = ("tokenizer.json", "model.safetensors")
+            about: Any = {"id": "owner/name", "sha": commit, "siblings": [{"rfilename": name} for name in names]}
+            if parts[4:5] == ["tree"]:  # Newer versions of the library list the files apart.
+                about = [{"type": "file", "path": name, "size": 1, "oid": "0" * 40} for name in names]
+            content = json.dumps(about).encode()
             kind = "application/json"
         elif parts[:3] == ["owner", "name", "resolve"] and parts[4:] == ["tokenizer.json"]:
             commit, content, kind = parts[3], hub.content, "application/octet-stream"

@@ -49,7 +49,9 @@ def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False
         with Path(path).open("rb") as head:
             if compression := compression_of(head.read(HEAD)):
                 raise TokbenchError(f"{path}: Parquet that is compressed by {compression}; decompress it")
-        with pq.ParquetFile(literal(path), page_checksum_verification=True, buffer_size=PIECE * in_pieces) as file:
+        # Arrow fetches columns in advance by threads.
+        options = {"page_checksum_verification": True, "buffer_size": PIECE * in_pieces, "pre_buffer": False}
+        with pq.ParquetFile(literal(path), **options) as file:
             yield file
     except UnicodeEncodeError:
         raise  # Arrow rejects file names that are not UTF-8; the file may be valid.

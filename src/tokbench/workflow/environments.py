@@ -55,8 +55,9 @@ def versions_for(stage: Stage, experiment: Experiment) -> dict[str, str]:
 
 
 def _versions_in(environment: Path, packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of the packages that another environment has."""
-    folders = [str(folder) for folder in sorted(environment.glob("lib/python*/site-packages"))]
+    """Return the versions of the packages that a Python of another environment imports."""
+    shared = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    folders = [*shared, *map(str, sorted(environment.glob("lib/python*/site-packages")))]
     found = ((name, next(iter(Distribution.discover(name=name, path=folders)), None)) for name in packages)
     return {name: package.version for name, package in found if package is not None}
 

@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sacrebleu.metrics.bleu import BLEU
 from scipy.stats import norm, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
@@ -42,6 +41,8 @@ from tokbench.tabulation.columns import SENTENCES
 from tokbench.tabulation.table import schema
 from tokbench.tabulation.vocabularies import overlaps_by_size
 from tokbench.vocabulary import BYTES, Vocabulary
+
+BLEU = pytest.importorskip("sacrebleu.metrics.bleu").BLEU
 
 LINES = st.lists(st.tuples(*[st.text("ab cd.,é", max_size=24)] * 2), min_size=2, max_size=8)
 
