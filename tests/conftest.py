@@ -54,6 +54,10 @@ NUMBERS = count()
 LIBC = ctypes.CDLL(None)
 """The library that keeps what a process has freed until it is told to give it back."""
 LANGUAGE_MODELS = [
+    "adapters/test_hub_folders",
+    "adapters/test_exports",
+    "tokenizer/test_auto_tokenizer",
+    "tokenizer/test_model_folder",
     "tokenizer/test_hugging_face",
     "tokenizer/test_transformers",
     "tokenizer/test_transformers_uses",
@@ -84,6 +88,10 @@ LANGUAGE_MODELS = [
 to come, claims the name of MPT for a class of its own."""
 
 TRANSFORMERS = {
+    "adapters/test_hub_folders",
+    "adapters/test_exports",
+    "tokenizer/test_auto_tokenizer",
+    "tokenizer/test_model_folder",
     "tokenizer/test_hugging_face",
     "tokenizer/test_transformers",
     "tokenizer/test_transformers_uses",

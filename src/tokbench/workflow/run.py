@@ -18,7 +18,6 @@ from tokbench.workflow.environments import VARIABLE, versions_for
 from tokbench.workflow.job_plan import leave_plan, stage_of
 
 
-
 def check_packages(experiment: Experiment, stages: Collection[str]) -> None:
     """Reject a run if jobs of it would fail for a missing package.
 
