@@ -50,7 +50,8 @@ def fails(monkeypatch: pytest.MonkeyPatch, tokbench: Tokbench) -> Callable[[Base
         (
             ModuleNotFoundError("No module named 'lm_eval'", name="lm_eval"),
             REJECTED,
-            "tokbench: the package 'lm_eval' is not installed; install 'tokbench[language-models]'\n",
+            "tokbench: the package 'lm_eval' is not installed; install 'tokbench[language-models]', "
+            "or run .venv-models/bin/tokbench in a checkout that has it\n",
         ),
     ],
 )

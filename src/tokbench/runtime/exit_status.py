@@ -75,7 +75,13 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 """Exit status if the reader of the output has ended."""
 LONGEST = 300
-LANGUAGE_MODELS = frozenset({"composer", "llmfoundry", "datasets", "lm_eval", "streaming", "torch", "transformers"})
+MODELS = "language-models"
+EXTRAS = {
+    **dict.fromkeys(("composer", "llmfoundry", "lm_eval", "sacrebleu", "streaming", "torch"), MODELS),
+    "datasets": "hub",
+    "transformers": "existing",
+}
+"""Extras of Tokbench by the packages that they install."""
 
 
 class Terminated(SystemExit):
@@ -123,7 +129,10 @@ def _bug_message(error: BaseException) -> str:
 def _missing(error: ImportError) -> str:
     package = (error.name or "").partition(".")[0]
     if isinstance(error, ModuleNotFoundError):
-        remedy = "install 'tokbench[language-models]'" if package in LANGUAGE_MODELS else "install Tokbench again"
+        extra = EXTRAS.get(package)
+        remedy = f"install 'tokbench[{extra}]'" if extra else "install Tokbench again"
+        if extra == MODELS:
+            remedy += ", or run .venv-models/bin/tokbench in a checkout that has it"
         return f"the package '{package}' is not installed; {remedy}"
     return f"the package '{package}' cannot be used ({_reason(error)}); install it again"
 
