@@ -9,33 +9,34 @@ rule encode_shard:
         tokenizer="<results>/tokenizers/{variant}/{size}",
         corpus=collect("<results>/corpus/{corpus}", corpus=models.corpus),
     output:
-        temp("<results>/encoded/{model}/{variant}/{size}/{shard}.parquet"),
+        temp("<results>/encoded/{model}/{variant}/{size}/{part}.parquet"),
     log:
-        "<logs>/encode_shard/{model}/{variant}/{size}/{shard}.log",
+        "<logs>/encode_shard/{model}/{variant}/{size}/{part}.log",
     benchmark:
-        "<benchmarks>/encode_shard/{model}/{variant}/{size}/{shard}.tsv"
+        "<benchmarks>/encode_shard/{model}/{variant}/{size}/{part}.tsv"
     conda:
         "../envs/tokenizers.yaml"
     params:
         job=records.of("encode_shard"),
+        shards=models.shards_of_part,
         order=models.order,
         code=code.of("encode_shard"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
-        runtime=extend_on_retry(240),
+        runtime=extend_on_retry(720),
     message:
-        "encode shard {wildcards.shard} with {wildcards.variant} at {wildcards.size} for {wildcards.model}"
+        "encode part {wildcards.part} of the text of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
         "TOKBENCH_JOB={params.job:q} "
         "tokbench encode_shard --memory {resources.mem_mb:q} {params.order:q} -o {output:q}"
-        " -- {input.tokenizer:q} {input.corpus:q}/pretraining/{wildcards.shard}.parquet &> {log:q}"
+        " -- {input.tokenizer:q} {params.shards:q} &> {log:q}"
 
 
 rule gather_tokens:
     input:
         records.trigger("gather_tokens"),
-        tokens=collect("<results>/encoded/{{model}}/{{variant}}/{{size}}/{shard}.parquet", shard=models.shards),
+        tokens=collect("<results>/encoded/{{model}}/{{variant}}/{{size}}/{part}.parquet", part=models.parts),
     output:
         temp(directory("<results>/gathered/{model}/{variant}/{size}")),
     log:

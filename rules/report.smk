@@ -74,6 +74,7 @@ rule draw:
 
 
 rule typeset:
+    localrule: True
     input:
         records.trigger("typeset"),
         experiment="<results>/experiment/report.json",
@@ -146,6 +147,7 @@ rule report:
 
 
 rule leaderboard:
+    localrule: True
     input:
         records.trigger("leaderboard"),
         statistics="<results>/statistics",
@@ -180,6 +182,7 @@ rule leaderboard:
 
 
 rule cite:
+    localrule: True
     input:
         records.trigger("cite"),
     output:

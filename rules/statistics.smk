@@ -42,6 +42,7 @@ rule find_leakage:
 
 # The part of the configuration that a stage at the end reads, as JSON in the order of the configuration.
 rule write_experiment:
+    localrule: True
     input:
         records.trigger("write_experiment"),
     output:

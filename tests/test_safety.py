@@ -280,9 +280,10 @@ def run(text: Path, folder: Path, shards: int, threads: int) -> None:
     if shards == 1:
         call("pack", tokenizer, *packed, *split("pretraining"))
     else:
-        encoded = [path("encoded", Path(shard).name) for shard in split("pretraining")]
-        for shard, output in zip(split("pretraining"), encoded, strict=True):
-            call("encode_shard", tokenizer, shard, "--slices", "3", "-o", output)
+        parts = [split("pretraining")[first : first + 3] for first in range(0, shards, 3)]
+        encoded = [path("encoded", f"{number}.parquet") for number, _ in enumerate(parts)]
+        for part, output in zip(parts, encoded, strict=True):
+            call("encode_shard", tokenizer, *part, "--slices", "3", "-o", output)
         call("gather_tokens", "-o", path("gathered"), *encoded)
         for number in range(3):
             line = ("--sequence-length", "64", "--slice", str(number), "-o", path("slices", str(number)))

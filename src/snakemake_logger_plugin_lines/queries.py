@@ -20,12 +20,14 @@ STATES_OF_STEPS = ("OUT_OF_MEMORY", "TIMEOUT")
 EXITS = {"0:125": "OUT_OF_MEMORY", "137:0": "OUT_OF_MEMORY"}
 """Exit codes of jobs in state FAILED: SLURM's own for memory, and that of a batch script with a killed process."""
 LOGGED = {
-    "OUT_OF_MEMORY": r"exceeded (job )?memory limit|oom[-_ ]kill|out[- ]of[- ]memory",
+    "OUT_OF_MEMORY": r"oom[-_ ]kill|out[- ]of[- ]memory",
     "TIMEOUT": r"due to time limit",
     "PREEMPTED": r"due to preemption",
     "NODE_FAIL": r"due to node failure",
 }
 """Messages of SLURM's daemons in the log of a job, by state."""
+OVER_LIMIT, BY_ITSELF = r"exceeded (job )?memory limit", r"exited with exit code"
+"""Message before SLURM kills a step for memory, and that of a step that ended by itself nevertheless."""
 OVER = (
     "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT",
 )  # fmt: skip
@@ -85,8 +87,12 @@ def _states_by_log(log: Path | None) -> list[str]:
         text = log.read_bytes()[-LOG_END:].decode("utf-8", "replace") if log else ""
     except OSError:
         return []
-    daemons = [line for line in text.splitlines() if line.startswith(("slurmstepd", "srun: error", "slurmd"))]
-    return [state for state, words in LOGGED.items() if any(re.search(words, line, re.IGNORECASE) for line in daemons)]
+    lines = [line for line in text.splitlines() if line.startswith(("slurmstepd", "srun: error", "slurmd"))]
+    daemons = "\n".join(lines).lower()
+    states = [state for state, words in LOGGED.items() if re.search(words, daemons)]
+    if re.search(OVER_LIMIT, daemons) and not re.search(BY_ITSELF, daemons):
+        states.append("OUT_OF_MEMORY")
+    return states
 
 
 def _ask(*command: str) -> str | None:

@@ -169,6 +169,8 @@ LOGGED = {
     "slurmstepd: error: Detected 3 oom-kill event(s) in StepId=1.0 cgroup.": "OUT_OF_MEMORY",
     "slurmstepd-n1: error: *** JOB 2 ON n1 CANCELLED AT 2026-11-22T13:58:01 DUE TO TIME LIMIT ***": "TIMEOUT",
     "slurmstepd: error: *** JOB 2 ON n1 CANCELLED AT 2026-11-22T13:58:01 DUE TO PREEMPTION ***": "PREEMPTED",
+    "slurmstepd-n1: error: Exceeded job memory limit\nsrun: error: n1: task 0: Killed": "OUT_OF_MEMORY",
+    "slurmstepd-n1: error: Exceeded job memory limit\nsrun: error: n1: task 0: Exited with exit code 1": "",
     "tokbench: out of memory: 8 GB for counts exceeded memory limit": "",
     "slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T13:56:34 ***": "",
 }

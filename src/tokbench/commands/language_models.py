@@ -17,7 +17,7 @@ from tokbench.commands.parameters import (
     packing_options,
     pretokenization_option,
 )
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, listed
 from tokbench.models.presets import BYTE_LM_RECIPES, MODEL_RECIPES
 from tokbench.runtime import exit_status
 from tokbench.runtime.memory_limit import allowance, check_memory
@@ -26,36 +26,37 @@ if TYPE_CHECKING:
     from tokbench.candidates import SignalName
 
 
-@command("encode_shard", "encode a shard of a large corpus", group="stages", place=220)
+@command("encode_shard", "encode shards of a large corpus", group="stages", place=220)
 @click.argument("folder", type=TOKENIZER_FOLDER)
-@click.argument("shard", type=ContentPath("corpus shard"))
+@click.argument("shards", nargs=-1, required=True, type=ContentPath("corpus shard"))
 @order_options
 @click.option("--slices", "number", default=1, show_default=True, type=Whole(1, 9999), help="Number of slices.")
 @output_file(mark=columns("document", "ends", "text_bytes", "ids"), required=True, help="Parquet file of the tokens.")
 @memory_option()
 def encode_shard_command(
     folder: str,
-    shard: str,
+    shards: tuple[str, ...],
     seed: int,
     second_phase: float | None,
     number: int,
     output: str,
     megabytes: int | None,
 ) -> None:
-    """Encode a corpus SHARD with the tokenizer in FOLDER, to be packed together with other shards.
+    """Encode corpus SHARDS with the tokenizer in FOLDER, to be packed together with others.
 
     The seed draws one document order for the corpus, which is then cut into slices. Pass the same seed, slices
     and second phase for all shards. Then run 'tokbench gather_tokens', and 'tokbench pack_slice' for each slice.
     """
-    from tokbench.corpus.documents import read_shard
-    from tokbench.models.pretraining.order import Slices, encode_documents, sort_documents
+    from tokbench.corpus.documents import read_documents
+    from tokbench.models.pretraining.order import Slices, encode_documents, reject_repeated, sort_documents
     from tokbench.models.pretraining.pack_slices import write_tokens
     from tokbench.tokenizer import Tokenizer
 
-    exit_status.describe_task(f"encode {shard} with {folder}")
+    exit_status.describe_task(f"encode {listed(shards)} with {folder}")
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
-    pieces = sort_documents(encode_documents(tokenizer, read_shard(shard)), seed, Path(output).parent).pieces
+    documents = reject_repeated(read_documents(shards))
+    pieces = sort_documents(encode_documents(tokenizer, documents), seed, Path(output).parent).pieces
     write_tokens(pieces, Slices(seed, number, second_phase), Path(output), tokenizer.digest)
 
 

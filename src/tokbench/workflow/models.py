@@ -42,8 +42,8 @@ from tokbench.workflow.resources import (
 from tokbench.workflow.shell import flags
 
 PACKED_AT_ONCE = 16
-"""Maximum shards that one job encodes and packs. More shards are encoded by parallel jobs, and packed by one job per
-slice of the document order with about the same amount of text."""
+"""Maximum shards that one job encodes and packs. More shards are encoded in parts by parallel jobs, and packed by one
+job per slice of the document order with about the same amount of text."""
 SEQUENCES = 16
 """Sequences that evaluation scores at a time."""
 LARGE = 200_000
@@ -74,15 +74,20 @@ class Models:
         """Return the command-line arguments for packing: slices, or the shards of the pretraining split."""
         if self.slices(wildcards):
             return [str(path) for path in input.slices]
-        return [f"{input.corpus[0]}/pretraining/{shard}.parquet" for shard in self.shards(wildcards)]
+        return self._paths(input, self._shards(wildcards))
 
-    def shards(self, wildcards: Any) -> list[str]:
-        """Return the names of the shards of the pretraining split."""
-        return shard_names(self.experiment, self.corpus(wildcards))
+    def parts(self, wildcards: Any) -> list[str]:
+        """Return the names of the parts in which the shards are encoded; there are as many as slices."""
+        return self.slices(wildcards)
+
+    def shards_of_part(self, wildcards: Any, input: Any) -> list[str]:
+        """Return the shards of the pretraining split that one job encodes."""
+        first = int(wildcards.part) * PACKED_AT_ONCE
+        return self._paths(input, self._shards(wildcards)[first : first + PACKED_AT_ONCE])
 
     def slices(self, wildcards: Any) -> list[str]:
         """Return the names of the slices in which the text is packed; empty if one job packs it."""
-        shards = len(self.shards(wildcards))
+        shards = len(self._shards(wildcards))
         return [] if shards <= PACKED_AT_ONCE else [f"{number:04}" for number in range(-(-shards // PACKED_AT_ONCE))]
 
     def order(self, wildcards: Any) -> list[str]:
@@ -178,6 +183,13 @@ class Models:
 
     def _options(self, wildcards: Any) -> ModelOptions:
         return self.experiment.models[wildcards.model]
+
+    def _shards(self, wildcards: Any) -> list[str]:
+        """Return the names of the shards of the pretraining split."""
+        return shard_names(self.experiment, self.corpus(wildcards))
+
+    def _paths(self, input: Any, shards: list[str]) -> list[str]:
+        return [f"{input.corpus[0]}/pretraining/{shard}.parquet" for shard in shards]
 
 
 def vocabulary_of(size: Size | str) -> int:
