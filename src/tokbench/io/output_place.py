@@ -193,11 +193,11 @@ def _clear_leftovers(place: Path) -> None:
         return  # A folder may be writable and not readable.
     for name in names:
         match = pattern.fullmatch(name)
-        if match and name not in _held and _is_dead(int(match[1])):
+        if match and name not in _held and is_dead(int(match[1])):
             remove(place.parent / name)
 
 
-def _is_dead(process: int) -> bool:
+def is_dead(process: int) -> bool:
     """Return whether no process with this number runs. This process's own number was then that of an older process.
 
     Zombies count as dead: they remain where the first process of a container does not wait for its children.

@@ -19,6 +19,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.io.locks import is_locked
+from tokbench.io.output_place import is_dead
 
 NAME = "jobs.json"
 FORMAT: Literal[2] = 2
@@ -280,12 +281,12 @@ def life_of(plan: Plan) -> Life:
 
 
 def _is_process(pid: int) -> bool:
-    """Return whether a process on this machine has this id and runs the workflow engine."""
+    """Return whether a process on this machine has this id and runs the workflow engine, as far as the system says."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as line:
             return b"snakemake" in line.read()
     except OSError:
-        return False
+        return not os.path.exists("/proc/self") and not is_dead(pid)  # macOS has no /proc
 
 
 def states(plan: Plan, life: Life) -> list[State]:
