@@ -27,8 +27,8 @@ INTERVAL = 30.0
 PATIENCE = 20
 """Queries in a row in which all jobs have ended and Snakemake notices nothing, until the run is ended. Snakemake asks
 every three minutes or more often."""
-GRACE = 300.0
-"""Seconds in which an interrupted run must end by itself."""
+GRACE = (300.0, 60.0)
+"""Seconds in which a run must end after each interrupt. Snakemake first ends its pause, of at most three minutes."""
 RUN = re.compile(r"SLURM run ID: (\S+)")
 SUBMITTED = re.compile(r"Job (\S+) has been submitted with SLURM jobid (\S+) \(log: (.*)\)\.")
 REFUSED = re.compile(r"SLURM sbatch failed\. The error message was '(.*?)'\.\n", re.DOTALL)
@@ -195,6 +195,7 @@ class SlurmLog:
 
     def _end_run(self) -> None:
         """End this process as Control-C does, or at once if it does not react."""
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(GRACE)
+        for seconds in GRACE:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(seconds)
         os._exit(1)
