@@ -4,8 +4,8 @@ SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14)
 # Both environments can use the first three.
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3.14 python3; do \
   $$name -c '$(SUPPORTED)' >/dev/null 2>&1 && echo $$name && break; done)
-# A Python that the libraries of language models have wheels for.
-MODELS_PYTHON ?= >=3.11,<3.14
+# A Python that the libraries of language models have wheels for: that of the first environment, or one that uv finds.
+MODELS_PYTHON ?= $$($(BIN)/python -c 'import sys; print(sys.executable if sys.version_info < (3, 14) else ">=3.11,<3.14")')
 # The build of torch: cpu, which is smaller, or cuda. The index of the first must be reached.
 TORCH ?= $(if $(wildcard /dev/nvidiactl),cuda,cpu)
 CORES ?= 2
@@ -135,25 +135,24 @@ $(VENV)/.installed: requirements.lock
 	@touch $@
 
 $(MODELS)/.installed: models.lock $(VENV)/.installed
-	@echo "Language models, 1 of 2: create the virtual environment $(MODELS)"
+	@echo "Language models, 1 of 3: create the virtual environment $(MODELS)"
 	$(TIMED) test -x $(MODELS)/bin/python || $(BIN)/uv venv --quiet --python "$(MODELS_PYTHON)" $(MODELS) || \
 	  { echo "Language models need Python 3.11, 3.12 or 3.13: install one, or make MODELS_PYTHON=FILE"; exit 2; }; $(DONE)
-	@echo "Language models, 2 of 2: install $$(grep -c == models.lock) packages"
+	@echo "Language models, 2 of 3: install $$(grep -c == models.lock) packages"
 	$(TIMED) tools/install_models $(BIN)/uv $(MODELS)/bin/python $(TORCH); $(DONE)
 	@touch $@
 
-%/.linked: %/.installed pyproject.toml
-	@$(BIN)/uv pip install --quiet --python $*/bin/python --no-deps --no-build-isolation -e .
-	@touch $@
+LINK = $(BIN)/uv pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation -e .
 
-$(VENV)/.built: $(VENV)/.linked setup.py tools/make_stubs.py $(KERNELS)
+$(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py tools/make_stubs.py $(KERNELS)
 	@echo "3 of 3: compile $(words $(filter %.pyx,$(KERNELS))) kernels (about 1 minute)"
-	$(TIMED) $(BIN)/python setup.py --quiet build_ext --inplace; $(BIN)/python -m compileall -q src; $(DONE)
+	$(TIMED) $(BIN)/python setup.py --quiet build_ext --inplace; $(call LINK,$(VENV)); \
+	  $(BIN)/python -m compileall -q src; $(DONE)
 	@touch $@
 
-# It compiles again only for another Python.
-$(MODELS)/.built: $(VENV)/.built $(MODELS)/.linked
-	@$(MODELS)/bin/python setup.py --quiet build_ext --inplace
+$(MODELS)/.built: $(MODELS)/.installed $(VENV)/.built
+	@echo "Language models, 3 of 3: compile the kernels again if its Python is another one"
+	$(TIMED) $(MODELS)/bin/python setup.py --quiet build_ext --inplace; $(call LINK,$(MODELS)); $(DONE)
 	@touch $@
 
 docs: install $(SITE)/.installed  ## build the documentation as a site, build/site/index.html, with a search, generated pages and reports

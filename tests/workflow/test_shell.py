@@ -244,12 +244,13 @@ def test_make_demo_announces_its_steps() -> None:
     listed = subprocess.run(["make", "-n", "-B", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     said = re.findall(r'^echo "(.*)"$', listed, re.MULTILINE)
     assert [line.split(":")[0] for line in said] == [
-        "1 of 3", "2 of 3", "3 of 3", "Language models, 1 of 2", "Language models, 2 of 2",
+        "1 of 3", "2 of 3", "3 of 3", 
+        "Language models, 1 of 3", "Language models, 2 of 3", "Language models, 3 of 3",
         "Running the demo with 2 cores", "Open results/demo/report.html", "Next",
         "      or edit config.yaml, then run",
     ]  # fmt: skip
-    assert listed.count('; echo "  done in $(($(date +%s) - start)) s"') == 6
-    steps = [listed.index(part) for part in (*said[:6], "snakemake --cores", "import answer", *said[6:])]
+    assert listed.count('; echo "  done in $(($(date +%s) - start)) s"') == 7
+    steps = [listed.index(part) for part in (*said[:7], "snakemake --cores", "import answer", *said[7:])]
     assert steps == sorted(steps)
     [shell] = re.findall(r"^set -e; start=.*snakemake.*$", listed, re.MULTILINE)
     for status in (0, 3):
