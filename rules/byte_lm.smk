@@ -20,7 +20,7 @@ rule train_byte_lm:
         job=records.of("train_byte_lm"),
         recipe=byte_lms.training_recipe,
         code=code.of("train_byte_lm"),
-        checkpoints=f"{experiment.folder}/checkpoints/train_byte_lm/{{corpus}}/{{byte_lm}}",
+        checkpoints=checkpoints_in(workflow, experiment.folder, "train_byte_lm/{corpus}/{byte_lm}"),
     priority: 2
     threads: byte_lms.threads
     resources:

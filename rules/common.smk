@@ -5,7 +5,7 @@ from tokbench.workflow.job_records import JobRecords
 from tokbench.workflow.resources import double_on_retry, extend_on_retry
 from tokbench.workflow.run import on_end, on_start, read_experiment
 from tokbench.workflow.stage_code import StageCode
-from tokbench.workflow.shell import flags, has_environments, shell_prefix, trusted_functions
+from tokbench.workflow.shell import checkpoints_in, flags, has_environments, shell_prefix, trusted_functions
 
 experiment = read_experiment(workflow, config)
 code = StageCode(experiment)

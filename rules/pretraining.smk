@@ -142,7 +142,7 @@ rule pretrain:
         job=records.of("pretrain"),
         recipe=models.recipe,
         code=code.of("pretrain"),
-        checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",
+        checkpoints=checkpoints_in(workflow, experiment.folder, "pretrain/{model}/{variant}/{size}"),
     priority: 1
     threads: models.threads
     resources:

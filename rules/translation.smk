@@ -22,7 +22,11 @@ rule train_translation:
         job=records.of("train_translation"),
         recipe=translations.training_recipe,
         code=code.of("train_translation"),
-        checkpoints=f"{experiment.folder}/checkpoints/train_translation/{{model}}/{{parallel}}/{{source}}/{{target}}/{{variant}}/{{target_variant}}/{{size}}",
+        checkpoints=checkpoints_in(
+            workflow,
+            experiment.folder,
+            "train_translation/{model}/{parallel}/{source}/{target}/{variant}/{target_variant}/{size}",
+        ),
     priority: 1
     threads: translations.threads
     resources:

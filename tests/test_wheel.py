@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, requires
 from pathlib import Path
@@ -215,9 +215,19 @@ def test_jobs_run_in_the_container(tmp_path: Path) -> None:
     assert (folder / "inside.txt").read_text() == "inside\n" * len(jobs)
 
 
-def test_container_recipe_copies_existing_and_needed_files() -> None:
+def files_of_apptainer() -> set[str]:
     [block] = re.findall(r"^%files\n((?:    .+\n)+)", RECIPE.read_text(), re.MULTILINE)
-    copied = {word for line in block.splitlines() for word in line.split()[:-1]}
+    return {word for line in block.splitlines() for word in line.split()[:-1]}
+
+
+def files_of_docker() -> set[str]:
+    lines = re.findall(r"^COPY (.+)$", RECIPE.with_name("Dockerfile").read_text(), re.MULTILINE)
+    return {word for line in lines for word in line.split()[:-1]}
+
+
+@pytest.mark.parametrize("files", [files_of_apptainer, files_of_docker])
+def test_container_recipe_copies_existing_and_needed_files(files: Callable[[], set[str]]) -> None:
+    copied = files()
     assert [word for word in sorted(copied) if not (ROOT / word).exists()] == []
     linked = {path.resolve().name for path in (ROOT / "src/tokbench/workflow/files").iterdir()}
     assert {"src", "setup.py", "pyproject.toml", "README.md", "LICENSE", "models.lock"} | linked <= copied

@@ -168,7 +168,7 @@ def content(file: Path) -> bytes:
         return json.dumps(result).encode()
     if "speeds" in file.parts:
         counted = read_result(file, "")
-        counted.pop("seconds")
+        counted.pop("seconds", None)
         return json.dumps(counted).encode()
     if file.name == "report.html":
         return re.sub(rb'<td class="number timed".*?</td>', b"", file.read_bytes())

@@ -143,6 +143,7 @@ WRITTEN = {
     "Snakefile",
     "config.yaml",
     "profiles/default/config.yaml",
+    "profiles/kubernetes/config.yaml",
     "profiles/local/config.yaml",
     "profiles/slurm/config.yaml",
 }

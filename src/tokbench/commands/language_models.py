@@ -12,6 +12,7 @@ from tokbench.commands.parameters import (
     Real,
     Whole,
     chosen_scheme,
+    keep_option,
     memory_option,
     order_options,
     packing_options,
@@ -176,6 +177,7 @@ def pack_command(
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder of checkpoints; default: next to the output."
 )
+@keep_option
 @click.option("--nodes", type=Whole(1), default=1, show_default=True, help="Number of machines, those of a SLURM job.")
 @click.option(
     "--processes-per-node",
@@ -191,6 +193,7 @@ def pretrain_command(
     packed: str,
     tokenizer: str,
     checkpoints: str | None,
+    keep_checkpoints: str | None,
     nodes: int,
     processes_per_node: int,
     output: str,
@@ -203,6 +206,7 @@ def pretrain_command(
     from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import recipe_options
     from tokbench.io.yaml import parse_yaml
+    from tokbench.models.kept_checkpoints import kept_checkpoints
     from tokbench.models.pretraining.options import PRESETS, MptOptions, TrainingResources, architecture_of
     from tokbench.models.pretraining_run import run_pretraining
     from tokbench.options import validated
@@ -215,8 +219,9 @@ def pretrain_command(
     resources = {"nodes": nodes, "processes_per_node": processes_per_node}
     options = validated(options.recipe() | {"resources": resources}, type(options), "--recipe")
     folders = Path(output), Path(checkpoints or f"{output}.checkpoints")
-    if status := run_pretraining(Path(packed), Path(tokenizer), options, *folders, megabytes=megabytes):
-        raise SystemExit(status)
+    with kept_checkpoints(folders[1], keep_checkpoints):
+        if status := run_pretraining(Path(packed), Path(tokenizer), options, *folders, megabytes=megabytes):
+            raise SystemExit(status)
 
 
 @command("train_byte_lm", "train a byte-level language model", group="stages", place=140)
@@ -224,11 +229,17 @@ def pretrain_command(
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder of checkpoints; default: next to the output."
 )
+@keep_option
 @click.option("-o", "--output", required=True, type=OutputFolder("byte language model"), help="Folder of the model.")
 @memory_option()
 @click.argument("shards", nargs=-1, required=True, type=SHARD)
 def train_byte_lm_command(
-    recipe: str, checkpoints: str | None, output: str, megabytes: int | None, shards: tuple[str, ...]
+    recipe: str,
+    checkpoints: str | None,
+    keep_checkpoints: str | None,
+    output: str,
+    megabytes: int | None,
+    shards: tuple[str, ...],
 ) -> None:
     """Train a byte-level language model on corpus SHARDS. An interrupted run resumes from its checkpoint.
 
@@ -238,10 +249,12 @@ def train_byte_lm_command(
     from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import byte_lm_recipe
     from tokbench.models.byte_shards import train_byte_lm
+    from tokbench.models.kept_checkpoints import kept_checkpoints
 
     log_to_stderr()
     folders = Path(output), Path(checkpoints or f"{output}.checkpoints")
-    train_byte_lm(shards, byte_lm_recipe(recipe), *folders, megabytes=megabytes)
+    with kept_checkpoints(folders[1], keep_checkpoints):
+        train_byte_lm(shards, byte_lm_recipe(recipe), *folders, megabytes=megabytes)
 
 
 @command("score_bytes", "score every byte of a shard", group="stages", place=150)

@@ -135,6 +135,12 @@ def memory_option(default: int | None = None) -> Callable[[Command], Command]:
     )
 
 
+keep_option = click.option(
+    "--keep-checkpoints", metavar="PLACE", help="Folder or address in which each checkpoint is kept for other machines."
+)
+"""Option of the commands that train; an address is one that ``fsspec`` reads."""
+
+
 class ConstructionName(click.ParamType):
     """Parameter type of a construction's name.
 

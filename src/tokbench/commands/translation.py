@@ -7,7 +7,7 @@ import click
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import ContentPath
 from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
-from tokbench.commands.parameters import VocabularySize, memory_option
+from tokbench.commands.parameters import VocabularySize, keep_option, memory_option
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.models.presets import BLEU_TOKENIZERS, TRANSLATION_RECIPES
 
@@ -24,6 +24,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
 @click.option(
     "--checkpoints", type=click.Path(file_okay=False), help="Folder of checkpoints; default: next to the output."
 )
+@keep_option
 @click.option("-o", "--output", required=True, type=OutputFolder("translation model"), help="Folder of the model.")
 @memory_option()
 def train_translation_command(
@@ -34,6 +35,7 @@ def train_translation_command(
     source_tokenizer: str,
     target_tokenizer: str | None,
     checkpoints: str | None,
+    keep_checkpoints: str | None,
     output: str,
     megabytes: int | None,
 ) -> None:
@@ -59,11 +61,12 @@ def train_translation_command(
         need = translation_training_memory(options, *ids, joint=joint, on_gpu=on_gpu(options.device))
         need += sum(pairs_memory(split) for split in splits if split.is_file())
         require("this training", need, megabytes, "lower batch_tokens")
+    from tokbench.models.kept_checkpoints import kept_checkpoints
     from tokbench.models.translation.train import train
 
-    train(
-        Path(corpus), (source, target), tokenizers, options, Path(output), Path(checkpoints or f"{output}.checkpoints")
-    )
+    folder = Path(checkpoints or f"{output}.checkpoints")
+    with kept_checkpoints(folder, keep_checkpoints):
+        train(Path(corpus), (source, target), tokenizers, options, Path(output), folder)
 
 
 @command("translate", "translate a split with a translation model", group="stages", place=340)

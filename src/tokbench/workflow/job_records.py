@@ -144,7 +144,7 @@ class JobRecords:
         entries = [item(values) if callable(item) else item for item in inputs]
         patterns = [path for paths in entries for path in ([paths] if isinstance(paths, str | Path) else paths)]
         paths = (str(path).format_map(wildcards) for path in patterns)
-        ours = (path for path in map(self._movable, paths) if path.startswith(OURS))
+        ours = (path for path in map(self._movable_path, paths) if path.startswith(OURS))
         record: dict[str, Any] = {"wildcards": dict(wildcards), "inputs": _digest("\n".join(ours))}
         for name, item in self._compared_params(rule).items():
             record[name] = self._value(item(values) if callable(item) else item)
@@ -172,6 +172,13 @@ class JobRecords:
         if len(text) > LONGEST:
             return f"sha256 {_digest(text)}"
         return text if isinstance(value, str) and not text.startswith("{") else json.loads(text)
+
+    def _movable_path(self, path: str) -> str:
+        """Return a path without the experiment's folder, nor that of the copies of files in a storage."""
+        if self.workflow.storage_settings.default_storage_provider is not None:
+            _, copied, below = path.rpartition(f"/{self.folder.lstrip('/')}/")
+            path = f"{self.folder}/{below}" if copied else path
+        return self._movable(path)
 
     def _movable(self, text: str) -> str:
         return text.replace(f"{self.experiment.folder}/", OURS[0])

@@ -91,7 +91,8 @@ def on_start(workflow: Any, log: Sequence[str], config: Mapping[str, Any] | None
     try:
         check_python(workflow)
         lock_folder(experiment.folder)
-        if not workflow.deployment_settings.deployment_method:
+        shared = {usage.name for usage in workflow.storage_settings.shared_fs_usage}
+        if not workflow.deployment_settings.deployment_method and "SOFTWARE_DEPLOYMENT" in shared:
             needed = {stage_of(job, experiment.folder) for job in workflow.dag.needrun_jobs()}
             check_packages(experiment, needed)
     except Exception as error:

@@ -6,7 +6,7 @@ Parameters are canonical text because the workflow engine compares them as text.
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,29 @@ def flags(wildcards: Any, input: Any) -> list[str]:
     """
     items = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items() if name != "corpus"]
     return [word for name, paths in items for path in paths for word in (f"--{name.replace('_', '-')}", path)]
+
+
+def checkpoints_in(workflow: Any, folder: str, pattern: str) -> Callable[[Any, Any], list[str]]:
+    """Return the parameter function of a training's folder of checkpoints, relative to that of all checkpoints.
+
+    If results are in a storage, an option with the place of its copies follows. The engine stores an output only after
+    its job has succeeded, so the training copies its checkpoints.
+
+    Args:
+        workflow: the workflow engine's workflow.
+        folder: the experiment's folder.
+        pattern: path of the training's folder, with wildcards in braces.
+    """
+
+    def checkpoints(wildcards: Any, input: Any) -> list[str]:
+        path = pattern.format(**dict(wildcards.items()))
+        settings = workflow.storage_settings
+        if settings.default_storage_provider is None:
+            return [f"{folder}/checkpoints/{path}"]
+        kept = f"{(settings.default_storage_prefix or '.').rstrip('/')}/{folder}/kept_checkpoints/{path}"
+        return [f"{folder}/checkpoints/{path}", "--keep-checkpoints", kept]
+
+    return checkpoints
 
 
 def canonical_setting(scheme: Pretokenization) -> str:
