@@ -66,6 +66,7 @@ LANGUAGE_MODELS = [
     "io/test_disk_full",
     "evaluation/test_bits_per_byte",
     "models/test_byte_lm",
+    "models/test_kept_checkpoints",
     "evaluation/test_scoring",
     "evaluation/test_evaluation",
     "evaluation/test_token_scores",

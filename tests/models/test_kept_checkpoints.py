@@ -11,8 +11,6 @@ from tests.support import processes
 from tests.support.files import names
 from tokbench.models import kept_checkpoints as kept
 
-pytest.importorskip("fsspec")
-
 
 def written(folder: Path, *files: str) -> None:
     for file in files:
@@ -85,7 +83,7 @@ def test_a_place_that_fails_is_one_line(tmp_path: Path, caplog: pytest.LogCaptur
     assert line.startswith(place)
 
 
-def test_a_killed_training_continues_elsewhere_with_the_same_weights(
+def test_a_killed_training_continues_on_another_machine_with_the_same_weights(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)

@@ -138,7 +138,7 @@ def memory_option(default: int | None = None) -> Callable[[Command], Command]:
 keep_option = click.option(
     "--keep-checkpoints", metavar="PLACE", help="Folder or address in which each checkpoint is kept for other machines."
 )
-"""Option of the commands that train; an address is one that ``fsspec`` reads."""
+"""Option of the commands that train; an address is one that ``pyarrow.fs`` reads."""
 
 
 class ConstructionName(click.ParamType):

@@ -1,7 +1,7 @@
 """Copies of checkpoints in a storage, from which another machine continues a training.
 
 Snakemake copies an output into a storage after its job has succeeded. An interrupted training would lose its
-checkpoints with its machine, so the training itself copies each new one, by ``fsspec``. The place has two folders of
+checkpoints with its machine, so the training itself copies each new one, by ``pyarrow``. The place has two folders of
 which one is complete, and a file with its name, which is written last.
 """
 
@@ -9,11 +9,12 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+
+from pyarrow.fs import FileSystem, FileType, copy_files
 
 from tokbench.io.text_files import first_line
 
@@ -42,7 +43,8 @@ def kept_checkpoints(folder: Path, place: str | None) -> Iterator[None]:
 
     Args:
         folder: folder of the training's checkpoints.
-        place: folder or address of the copies, as ``fsspec`` reads it. None: keep no copies.
+        place: folder of the copies, or an address that ``pyarrow.fs`` reads (``s3://``, ``gs://``, ``abfs://``). None:
+            keep no copies.
     """
     if place is None:
         yield
@@ -86,7 +88,7 @@ class Copies:
         while not ended.wait(SECONDS):
             self.attempt(self.keep)
 
-    def attempt(self, work: Any) -> None:
+    def attempt(self, work: Callable[[], None]) -> None:
         """Do some work at the place; report the first failure in one line."""
         try:
             work()
@@ -114,13 +116,11 @@ class Copies:
             _copy_others(self._folder, snapshot)
             files, place = self._place()
             name = COPIES[(COPIES.index(self._newest(files, place) or COPIES[1]) + 1) % len(COPIES)]
-            if files.exists(f"{place}/{name}"):
-                files.rm(f"{place}/{name}", recursive=True)
-            for file in _files_in(snapshot):
-                target = f"{place}/{name}/{file.relative_to(snapshot).as_posix()}"
-                files.makedirs(target.rpartition("/")[0], exist_ok=True)
-                files.put_file(str(file), target)
-            files.pipe_file(f"{place}/{NEWEST}", name.encode())
+            _remove(files, f"{place}/{name}")
+            files.create_dir(f"{place}/{name}", recursive=True)
+            copy_files(temporary, f"{place}/{name}", destination_filesystem=files)
+            with files.open_output_stream(f"{place}/{NEWEST}") as file:
+                file.write(name.encode())
         self._kept = names
 
     def restore(self) -> None:
@@ -129,12 +129,8 @@ class Copies:
         name = self._newest(files, place)
         if name is None or _checkpoints(self._folder):
             return
-        begin = f"{place}/{name}"
         with TemporaryDirectory(dir=_made(self._folder.parent), prefix=f".{self._folder.name}.") as temporary:
-            for path in files.find(begin):
-                target = Path(temporary, path.removeprefix(begin).lstrip("/"))
-                _made(target.parent)
-                files.get_file(path, str(target))
+            copy_files(f"{place}/{name}", temporary, source_filesystem=files)
             _made(self._folder)
             for entry in sorted(Path(temporary).iterdir(), key=lambda entry: entry.name != FIRST):
                 target = self._folder / entry.name
@@ -144,21 +140,25 @@ class Copies:
 
     def discard(self) -> None:
         """Remove the copies of a finished training."""
-        files, place = self._place()
-        if files.exists(place):
-            files.rm(place, recursive=True)
+        _remove(*self._place())
 
-    def _place(self) -> tuple[Any, str]:
-        from fsspec.core import url_to_fs
+    def _place(self) -> tuple[FileSystem, str]:
+        address = self._address if "://" in self._address else os.path.abspath(self._address)
+        files, place = FileSystem.from_uri(address)
+        return files, place.rstrip("/")
 
-        files, place = url_to_fs(self._address)
-        return files, str(place).rstrip("/")
-
-    def _newest(self, files: Any, place: str) -> str | None:
+    def _newest(self, files: FileSystem, place: str) -> str | None:
         """Return the name of the complete copy; None if there is none."""
-        files.invalidate_cache()
-        name = files.cat_file(f"{place}/{NEWEST}").decode() if files.exists(f"{place}/{NEWEST}") else ""
+        if files.get_file_info(f"{place}/{NEWEST}").type != FileType.File:
+            return None
+        with files.open_input_stream(f"{place}/{NEWEST}") as file:
+            name = str(file.read().decode())
         return name if name in COPIES else None
+
+
+def _remove(files: FileSystem, folder: str) -> None:
+    if files.get_file_info(folder).type == FileType.Directory:
+        files.delete_dir(folder)
 
 
 def _checkpoints(folder: Path) -> list[str]:
