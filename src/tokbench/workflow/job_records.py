@@ -176,8 +176,9 @@ class JobRecords:
     def _movable_path(self, path: str) -> str:
         """Return a path without the experiment's folder, nor that of the copies of files in a storage."""
         if self.workflow.storage_settings.default_storage_provider is not None:
-            _, copied, below = path.rpartition(f"/{self.folder.lstrip('/')}/")
-            path = f"{self.folder}/{below}" if copied else path
+            folder = str(self.experiment.folder)
+            _, copied, below = path.rpartition(f"/{folder.lstrip('/')}/")
+            path = f"{folder}/{below}" if copied else path
         return self._movable(path)
 
     def _movable(self, text: str) -> str:
