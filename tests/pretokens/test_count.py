@@ -215,7 +215,9 @@ NOT_BY_COUNTS = {
     "length_max": "chooses no substring that occurs once",
     "convextok": "rounds the prices of its search to whole numbers, which larger counts round more finely",
     "toast": "counts a substring only if it is frequent, and rounds prices as convextok does",
-    "mingram_pp": "counts a candidate once that BPE does not use, which larger counts outweigh",
+    **dict.fromkeys(
+        ("mingram", "mingram_pp"), "counts a candidate once that BPE does not use, which larger counts outweigh"
+    ),
     "unigram": "takes the digamma function of counts, and drops what is expected less than half a time",
 }
 """Constructions whose vocabulary is not the same where every count is so many times as large."""
