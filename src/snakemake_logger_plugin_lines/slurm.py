@@ -27,6 +27,8 @@ INTERVAL = 30.0
 PATIENCE = 20
 """Queries in a row in which all jobs have ended and Snakemake notices nothing, until the run is ended. Snakemake asks
 every three minutes or more often."""
+REFUSES = 10
+"""Queries after which SLURM does not requeue a job that it ended."""
 GRACE = (300.0, 60.0)
 """Seconds in which a run must end after each interrupt. Snakemake first ends its pause, of at most three minutes."""
 RUN = re.compile(r"SLURM run ID: (\S+)")
@@ -47,7 +49,7 @@ class _Job:
     number: str = ""
     log: Path | None = None
     waits: str = ""
-    preempted: bool = False
+    preempted: int = 0
 
     def request(self) -> str:
         return ", ".join(f"{key} {value}" for key, value in self.resources.items() if value)
@@ -71,6 +73,7 @@ class SlurmLog:
         self._reported: set[tuple[str, str]] = set()
         self._unnoticed = 0
         self._submissions: Submissions | None = None
+        self._ends = False
         self._ended = Event()
 
     def lines(self, record: Any) -> list[str]:
@@ -90,6 +93,7 @@ class SlurmLog:
             self._submissions = Submissions.begin(self._interval)
             Thread(target=self._watch, args=(match[1],), daemon=True).start()
         elif event is None and text.startswith(ENDING) and self._submissions:
+            self._ends = True
             self._submissions.stop()
         return []
 
@@ -123,6 +127,8 @@ class SlurmLog:
         if job is None:
             return []
         self._close(key)
+        if self._ends:
+            return []
         if match := REFUSED.search(message):
             reason = one_line(match[1])
             hint = next((hint for part, hint in REFUSALS if part in reason.lower()), "")
@@ -169,17 +175,16 @@ class SlurmLog:
     def preempted(self, queue: Mapping[str, Queued]) -> list[str]:
         """Requeue the jobs that SLURM ended for another one and does not start again; return a line for each.
 
-        They were so in two queries, as SLURM needs a moment to requeue a job by itself.
+        They were so in two queries, as SLURM needs a moment to requeue a job by itself. Each query asks it again.
         """
         lines = []
         for number, job in list(self._open.items()):
-            was_preempted, job.preempted = job.preempted, number in queue and queue[number].state == "PREEMPTED"
-            if was_preempted and job.preempted:
-                if requeue(number):
-                    lines.append(f"{job} {ENDS['PREEMPTED']}, and is requeued")
-                elif (number, "PREEMPTED") not in self._reported:
-                    self._reported.add((number, "PREEMPTED"))
-                    lines.append(f"{job} {ENDS['PREEMPTED']}, and SLURM does not requeue it: the next run repeats it")
+            is_preempted = number in queue and queue[number].state == "PREEMPTED"
+            job.preempted = job.preempted + 1 if is_preempted else 0
+            if job.preempted > 1 and requeue(number):
+                lines.append(f"{job} {ENDS['PREEMPTED']}, and is requeued")
+            elif job.preempted == REFUSES:
+                lines.append(f"{job} {ENDS['PREEMPTED']}, and SLURM does not requeue it: the next run repeats it")
         return lines
 
     def unnoticed(self, queue: Mapping[str, Queued]) -> list[str]:

@@ -19,6 +19,7 @@ PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"))
 UNTOLD = ("manifest.json", ".snakemake_timestamp", ".tokbench.json", "curve.csv")
 """Files that tell the time."""
 LIMITS = ("--cores", "2", "--resources", "mem_mb=8000", "--slurm-init-seconds-before-status-checks", "2")
+LIMITS += ("--max-status-checks-per-second", "1")
 """Settings of the profile, reduced to these nodes and times."""
 
 pytestmark = pytest.mark.skipif(
