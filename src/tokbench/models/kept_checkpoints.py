@@ -136,6 +136,7 @@ class Copies:
                 target = self._folder / entry.name
                 shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
                 os.replace(entry, target)
+        self._kept = _checkpoints(self._folder)
         log.info("%s: continued from the checkpoints that are kept in %s", self._folder, self._address)
 
     def discard(self) -> None:
