@@ -5,7 +5,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 import sentencepiece
-from sentencepiece.sentencepiece_pb2 import SentencePieceText
+from sentencepiece.sentencepiece_pb2 import SentencePieceText  # type: ignore[attr-defined,unused-ignore]
 
 from tokbench.tokenizer.libraries import characters_changed
 
