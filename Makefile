@@ -130,7 +130,7 @@ $(VENV)/.installed: requirements.lock
 	$(TIMED) test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
 	  $(BIN)/pip install --quiet --disable-pip-version-check --root-user-action=ignore \
 	  "$$(grep '^uv==' requirements.lock)"; $(DONE)
-	@echo "2 of 3: install $$(grep -c == requirements.lock) packages (1.1 GB on disk)"
+	@echo "2 of 3: install $$(grep -c == requirements.lock) packages (1.4 GB on disk)"
 	$(TIMED) $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python --no-deps -r requirements.lock; $(DONE)
 	@touch $@
 
