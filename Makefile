@@ -60,14 +60,14 @@ test: install-models  ## run the tests, one file at a time more than CORES says:
 	@env -u PYTHONDONTWRITEBYTECODE $(MODELS)/bin/python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder \
 	  -m language_models
 
-test-slurm: install  ## run the profile on a real SLURM, as root on Debian; EXPERIMENT=small is quicker, nodes has more
+test-slurm: install-models  ## run the profile on a real SLURM, as root on Debian; EXPERIMENT=small is quicker, nodes has more
 	@tests/slurm/install
 	@TOKBENCH_SLURM=$(EXPERIMENT) python -m pytest tests/slurm
 
-test-faults: install  ## kill whole runs, fill their disks and alter their files, about 15 minutes; SEED draws the kills
+test-faults: install-models  ## kill whole runs, fill their disks and alter their files, about 15 minutes; SEED draws the kills
 	@TOKBENCH_FAULTS=1 TOKBENCH_SEED=$(SEED) python -m pytest tests/faults
 
-test-wide: install  ## an experiment of VARIANTS variants, three sizes and three stand-ins for models, to its end; hours for 1,000
+test-wide: install-models  ## an experiment of VARIANTS variants, three sizes and three stand-ins for models, to its end; hours for 1,000
 	@TOKBENCH_WIDE=$(VARIANTS) python -m pytest -s tests/wide
 
 published-results: install  ## make every table and figure of results/published again, statistics first
@@ -86,12 +86,15 @@ leaderboard: install  ## measure existing tokenizers, write their leaderboard: P
 gallery: install  ## build the reports of results/published into build/gallery, and the pictures of docs/gallery.md, in Chromium
 	@python tools/make_gallery.py
 
-nightly: install  ## a million strings, damaged files, patterns, bulk, texts, launcher, hub; properties on EXAMPLES times their examples
+nightly: install-models  ## a million strings, damaged files, patterns, bulk, texts, launcher, hub; properties on EXAMPLES times their examples
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) TOKBENCH_FUZZ_PATTERNS=$(PATTERNS) TOKBENCH_BULK=1 \
 	  TOKBENCH_EXISTING=1 python -m pytest tests/test_fuzz.py tests/io/test_readers.py \
-	  tests/pretokenization/test_patterns.py tests/pretokens/test_count.py tests/adapters/test_folders.py tests/adapters/test_ranks.py \
+	  tests/pretokenization/test_patterns.py tests/pretokens/test_count.py tests/adapters/test_folders.py tests/adapters/test_ranks.py
+	@TOKBENCH_BULK=1 $(MODELS)/bin/python -m pytest \
 	  "tests/models/test_pretraining_train.py::test_composers_own_launcher_trains_the_same"
 	@TOKBENCH_EXAMPLES=$(EXAMPLES) python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
+	@TOKBENCH_EXAMPLES=$(EXAMPLES) $(MODELS)/bin/python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder \
+	  -m language_models
 
 sanitize: install  ## run the tests of the kernels with sanitizers of addresses and of undefined behaviour
 	@TOKBENCH_SANITIZE=1 python setup.py --quiet build --build-lib build/sanitize/lib --build-temp build/sanitize/temp
@@ -111,7 +114,7 @@ benchmarks: install  ## compare the speed with other libraries, 20 minutes; TEXT
 	python -m benchmarks.speed.texts build/speed $(TEXTS)
 	python -m benchmarks.speed.run build/speed --peers build/peers/bin/python
 
-scale: install  ## measure time, memory and disk of every stage on text in bulk: TEXT=FOLDER, GIGABYTES="0.25 0.5 1 2"
+scale: install-models  ## measure time, memory and disk of every stage on text in bulk: TEXT=FOLDER, GIGABYTES="0.25 0.5 1 2"
 	@test -n "$(TEXT)" || { echo "say make scale TEXT=FOLDER; see benchmarks/scale/run.py"; exit 2; }
 	python -m benchmarks.scale.run $(TEXT) $(if $(GIGABYTES),--gigabytes $(GIGABYTES)) $(if $(ABOUT),--about "$(ABOUT)")
 
