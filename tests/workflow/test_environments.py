@@ -24,6 +24,7 @@ from tokbench.workflow.environments import (
     environment_of_language_models,
     versions_for,
 )
+from tokbench.workflow.run import read_experiment
 from tokbench.workflow.shell import shell_prefix
 
 NEURAL = SimpleNamespace(byte_lms={"small": SimpleNamespace(kind="neural")})
@@ -74,6 +75,8 @@ def test_the_environment_is_next_to_the_workflows_or_named(
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     with pytest.raises(TokbenchError, match=f"^{VARIABLE}: .* has no bin/python; name the folder of a virtual env"):
         environment_of_language_models()
+    with pytest.raises(SystemExit, match=f"^tokbench: {VARIABLE}: "):
+        read_experiment(SimpleNamespace(), {})
 
 
 def test_commands_of_language_models_run_there(other: Path) -> None:

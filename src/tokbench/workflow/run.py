@@ -14,7 +14,7 @@ from tokbench.io.locks import lock_folder
 from tokbench.runtime.exit_status import message_and_status
 from tokbench.stage import Stage
 from tokbench.stage import stages as all_stages
-from tokbench.workflow.environments import VARIABLE, versions_for
+from tokbench.workflow.environments import VARIABLE, environment_of_language_models, versions_for
 from tokbench.workflow.job_plan import leave_plan, stage_of
 
 
@@ -71,6 +71,7 @@ def read_experiment(workflow: Any, config: Mapping[str, Any] | None = None) -> E
             as a module, for example with ``config: config["tokbench"]``. Default: that of the files and ``--config``.
     """
     try:
+        environment_of_language_models()  # The variable that names it may be wrong.
         return _experiment(workflow, config)
     except Exception as error:
         sys.exit(message_and_status(error)[0])
