@@ -170,6 +170,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: places.get(_name(item.path), len(places)))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the other files if only the tests of language models are selected; None: collect."""
+    chosen = config.option.markexpr == "language_models" and collection_path.name.startswith("test_")
+    return True if chosen and collection_path.is_file() and _name(collection_path) not in LANGUAGE_MODELS else None
+
+
 def _name(path: Path) -> str:
     """The name of a file of tests: its path below ``tests``, without the ending."""
     return str(path.relative_to(Path(__file__).parent).with_suffix(""))
