@@ -223,15 +223,16 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Of processes that share the work one takes all tests of language models, and each other file is one's work."""
+    """Each file is the work of one of the processes that share it; all tests of language models are, next to others."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
             name = file.removeprefix("tests/").removesuffix(".py")
-            return "language models" if name in LANGUAGE_MODELS else file
+            return "language models" if together and name in LANGUAGE_MODELS else file
 
+    together = config.option.markexpr != "language_models"
     return ByFile(config, log)
 
 
