@@ -53,7 +53,7 @@ NUMBERS = count()
 """Of the folders of tests, so that no two of one name meet."""
 LIBC = ctypes.CDLL(None)
 """The library that keeps what a process has freed until it is told to give it back."""
-LANGUAGE_MODELS = [
+TRANSFORMERS = [
     "adapters/test_hub_folders",
     "adapters/test_exports",
     "tokenizer/test_auto_tokenizer",
@@ -61,6 +61,10 @@ LANGUAGE_MODELS = [
     "tokenizer/test_hugging_face",
     "tokenizer/test_transformers",
     "tokenizer/test_transformers_uses",
+]
+"""Files whose tests need no torch, and run with two versions of transformers."""
+LANGUAGE_MODELS = [
+    *TRANSFORMERS,
     "workflow/test_fingerprint",
     "test_safety",
     "io/test_disk_full",
@@ -87,17 +91,6 @@ LANGUAGE_MODELS = [
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
-
-TRANSFORMERS = {
-    "adapters/test_hub_folders",
-    "adapters/test_exports",
-    "tokenizer/test_auto_tokenizer",
-    "tokenizer/test_model_folder",
-    "tokenizer/test_hugging_face",
-    "tokenizer/test_transformers",
-    "tokenizer/test_transformers_uses",
-}
-"""Files among them that need no torch: they run with two versions of transformers."""
 
 LONG = [
     "config/test_experiments",

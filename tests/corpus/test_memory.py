@@ -163,7 +163,7 @@ def test_many_shards_share_the_memory_that_is_allowed(tmp_path: Path) -> None:
     assert text.stat().st_size > 60 * MEGABYTE
     recipe = {"source": {"type": "text", "documents": "line"}, "splits": {"tokenizer": 0.5, "evaluation": 0.5}}
     made = []
-    for allowed in (240, 2000):
+    for allowed in (200, 2000):
         folder = tmp_path / str(allowed)
         call = ["prepare", "--recipe", json.dumps(recipe | {"shards": 150}), "--memory", allowed, "-o", folder, text]
         assert peak(*call) <= allowed * MEGABYTE

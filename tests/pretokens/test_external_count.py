@@ -31,8 +31,6 @@ from tokbench.reference import ngram as twin
 from tokbench.runtime.memory_limit import RESERVE, resident_bytes
 
 PIECES = [b"a", b"b", b"ab" * 8, b"ab" * 7 + b"a", b"a" * 17, b"\x00", b" ", b"\n", b"1", b"'s", b"\xff", "é".encode()]
-ALLOWED = 230
-"""Megabytes of a process, about 90 more than the libraries take."""
 TEXTS = st.one_of(st.lists(st.sampled_from(PIECES), max_size=60).map(b"".join), st.binary(max_size=60))
 TAGGED = st.lists(st.tuples(st.sampled_from(["", "de", "en"]), TEXTS), max_size=6)
 SIZES = st.tuples(st.integers(1, 5), st.integers(2, 4), st.integers(1, 7))
@@ -254,19 +252,19 @@ def unbounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_process_keeps_within_its_memory(unbounded: Path, tmp_path: Path) -> None:
-    """Without the limit the two together take nearly half as much again."""
+    """Without the limit the two together take more than half as much again."""
     shards, counted = [unbounded / f"{number}.parquet" for number in range(2)], tmp_path / "counts.parquet"
-    status, told, peak = run(["count", "--scheme", "gpt2", "--memory", str(ALLOWED), "-o", counted, *shards])
+    status, told, peak = run(["count", "--scheme", "gpt2", "--memory", "200", "-o", counted, *shards])
     assert status == 0, told
-    assert peak <= ALLOWED
+    assert peak <= 200
     assert counted.read_bytes() == (unbounded / "merged.parquet").read_bytes()
     parts, merged = [unbounded / f"counts-{number}.parquet" for number in range(2)], tmp_path / "merged.parquet"
-    status, told, peak = run(["merge_counts", "--memory", str(ALLOWED), "-o", merged, *parts])
+    status, told, peak = run(["merge_counts", "--memory", "200", "-o", merged, *parts])
     assert status == 0, told
-    assert peak <= ALLOWED
+    assert peak <= 200
     assert merged.read_bytes() == (unbounded / "merged.parquet").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts.parquet", "merged.parquet"]
-    assert run(["count", "--scheme", "gpt2", "-o", counted, *shards])[2] > 1.3 * ALLOWED
+    assert run(["count", "--scheme", "gpt2", "-o", counted, *shards])[2] > 1.5 * 200
 
 
 def test_ngrams_of_bytes_keep_within_their_memory(tmp_path: Path) -> None:
