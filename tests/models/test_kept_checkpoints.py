@@ -83,6 +83,27 @@ def test_a_place_that_fails_is_one_line(tmp_path: Path, caplog: pytest.LogCaptur
     assert line.startswith(place)
 
 
+def test_a_storage_without_the_bucket_is_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a checkpoint that the training replaces is no failure."""
+
+    def missing(copies: kept.Copies) -> None:
+        raise FileNotFoundError("no such bucket")
+
+    written(tmp_path / "checkpoints", *CHECKPOINT)
+    copies = kept.Copies(tmp_path / "checkpoints", "s3://none")
+    monkeypatch.setattr(kept.Copies, "_place", missing)
+    copies.attempt(copies.keep)
+    assert "s3://none: checkpoints are not kept there (no such bucket)" in caplog.text
+    (tmp_path / "checkpoints" / CHECKPOINT[0]).unlink()
+    monkeypatch.setattr(kept, "_checkpoints", lambda folder: [CHECKPOINT[0]])
+    caplog.clear()
+    copies = kept.Copies(tmp_path / "checkpoints", "s3://none")
+    copies.attempt(copies.keep)
+    assert caplog.text == ""
+
+
 def test_a_killed_training_continues_on_another_machine_with_the_same_weights(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -92,28 +92,22 @@ class Copies:
         """Do some work at the place; report the first failure in one line."""
         try:
             work()
-        except FileNotFoundError:  # A newer checkpoint has replaced this one; the next attempt copies that.
-            return
         except Exception as error:
             if not self._reported:
                 log.warning("%s: checkpoints are not kept there (%s)", self._address, first_line(error))
             self._reported = True
 
     def keep(self) -> None:
-        """Copy the checkpoints of the training if there are new ones.
-
-        Raises:
-            FileNotFoundError: the training replaced a checkpoint meanwhile.
-        """
+        """Copy the checkpoints of the training if there are new ones."""
         names = _checkpoints(self._folder)
         if not names or names == self._kept:
             return
         # Links keep the files of a checkpoint that the training deletes. The other files are at least as new as it.
         with TemporaryDirectory(dir=self._folder.parent, prefix=f".{self._folder.name}.") as temporary:
-            snapshot = Path(temporary)
-            for name in names:
-                _link(self._folder, name, snapshot)
-            _copy_others(self._folder, snapshot)
+            try:
+                _take(self._folder, names, Path(temporary))
+            except FileNotFoundError:  # A newer checkpoint has replaced one of these; the next attempt copies it.
+                return
             files, place = self._place()
             name = COPIES[(COPIES.index(self._newest(files, place) or COPIES[1]) + 1) % len(COPIES)]
             _remove(files, f"{place}/{name}")
@@ -170,6 +164,17 @@ def _checkpoints(folder: Path) -> list[str]:
 
 def _files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def _take(folder: Path, names: list[str], snapshot: Path) -> None:
+    """Link the checkpoints of a training, and copy its other files.
+
+    Raises:
+        FileNotFoundError: the training has deleted a file meanwhile.
+    """
+    for name in names:
+        _link(folder, name, snapshot)
+    _copy_others(folder, snapshot)
 
 
 def _link(folder: Path, name: str, snapshot: Path) -> None:

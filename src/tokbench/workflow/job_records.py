@@ -67,6 +67,7 @@ class JobRecords:
     _names: list[str] = field(default_factory=list)
     _records: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
     _params: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _versions: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def of(self, rule: str) -> Callable[[Any, Any], str]:
         """Return the parameter function of a rule: the record of a job as JSON.
@@ -153,11 +154,14 @@ class JobRecords:
         return record
 
     def _libraries(self, rule: str) -> dict[str, str]:
-        """Return the versions of the libraries that can change the results of a stage.
+        """Return the versions of the libraries that can change the results of a stage (cached).
 
         They are empty if Snakemake makes the environments of rules, whose versions this process does not know.
         """
-        return {} if has_environments(self.workflow) else versions_for(stages[rule], self.experiment)
+        if rule not in self._versions:
+            separate = has_environments(self.workflow)
+            self._versions[rule] = {} if separate else versions_for(stages[rule], self.experiment)
+        return self._versions[rule]
 
     def _compared_params(self, rule: str) -> dict[str, Any]:
         """Return the parameters of a rule that are part of its records."""
