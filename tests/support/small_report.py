@@ -34,6 +34,7 @@ from tokbench.statistics.effects.token_effects import (
 )
 from tokbench.statistics.planning.measure_power import measure_power
 from tokbench.statistics.planning.seed_plan import detectable_by_seeds, plan_seeds
+from tokbench.statistics.scale.back_test import back_test, predict_scales
 from tokbench.statistics.scale.equal_bits import cost_at_equal_bits, model_costs
 from tokbench.statistics.scale.equal_flops import equal_arithmetic, equal_arithmetic_order
 from tokbench.statistics.scale.scale_lines import scale_groups
@@ -514,10 +515,13 @@ def scale_frames() -> dict[str, pl.DataFrame]:
     trained = pl.DataFrame(read, schema={**TRAINED_ON.schema, "seed": pl.Int64}, orient="row")
     along = pl.DataFrame(schema={**CONVERGENCE.schema, "seed": pl.Int64})
     groups = scale_groups(by_seed, along, trained, recipes, {}, {})
+    predictions = predict_scales(groups, compare_model_bits(by_seed, {}))
     return {
         "scale_fits": fit_scales(groups),
         "scale_comparisons": compare_scales(groups),
         "scale_orders": scale_orders(groups, compare_model_bits(by_seed, {})),
+        "scale_predictions": predictions,
+        "scale_back_tests": back_test(predictions),
         "model_costs": model_costs(groups),
         "cost_at_equal_bits": cost_at_equal_bits(groups, dict.fromkeys(VARIANTS, "bpe")),
         "equal_arithmetic": equal_arithmetic(groups, recipes),
@@ -525,7 +529,8 @@ def scale_frames() -> dict[str, pl.DataFrame]:
     }
 
 
-PARTS = ("scale_fits", "scale_comparisons", "scale_orders", "model_costs", "cost_at_equal_bits", "equal_arithmetic",
+PARTS = ("scale_fits", "scale_comparisons", "scale_orders", "scale_predictions", "scale_back_tests", "model_costs",
+         "cost_at_equal_bits", "equal_arithmetic",
          "equal_arithmetic_order",
          "intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
          "convergence", "trained_on", "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power",

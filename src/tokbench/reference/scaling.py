@@ -40,6 +40,19 @@ def power_law(points: Sequence[tuple[float, float]]) -> tuple[float, float, floa
     return -slope, exp(level), polynomial(x, y, 2)[2] if len(set(x)) > 2 else None
 
 
+def prediction(points: Sequence[tuple[float, float]]) -> float:
+    """Return bits per byte at the last quantity, by the power law of the points before it.
+
+    Args:
+        points: quantity x and bits per byte, with two distinct quantities or more before the last.
+
+    >>> round(prediction([(1.0, 8.0), (4.0, 4.0), (16.0, 3.0)]), 3)
+    2.0
+    """
+    exponent, coefficient, _ = power_law(points[:-1])
+    return float(coefficient * points[-1][0] ** -exponent)
+
+
 def kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Return Kendall's tau-b; None if one of the two does not vary.
 

@@ -10,9 +10,10 @@ import polars as pl
 from tokbench.report.claims import Claim, claims, contents_by_corpus
 from tokbench.report.content import ReportContent
 from tokbench.report.measure_words import MEASURES
-from tokbench.report.sentences import Statement, statement
+from tokbench.report.sentences import Statement, sentence, statement
 from tokbench.report.wording import format_value, in_bytes, join_all, join_some, pluralise
 from tokbench.statistics.comparisons.families import ACCURACY, BITS, NGRAM
+from tokbench.statistics.scale.back_test import LAST
 from tokbench.statistics.significance.eligibility import ONE_TRAINING, TWO_TRAININGS
 from tokbench.statistics.significance.student import detectable, quantile
 from tokbench.statistics.significance.verdicts import ALPHA
@@ -98,7 +99,7 @@ def _shared_text(content: ReportContent) -> Iterator[Statement]:
 
 
 def _models(content: ReportContent) -> Iterator[Statement]:
-    """Yield a statement on the training tokens of language models."""
+    """Yield a statement on the training tokens and sizes of language models."""
     trained = content.frames.get("trained_on")
     ranges = []
     for name in content.models if trained is not None else ():
@@ -107,7 +108,23 @@ def _models(content: ReportContent) -> Iterator[Statement]:
             low, high = f"{min(tokens):,}", f"{max(tokens):,}"
             ranges.append(f"{name} {low}" if low == high else f"{name} {low} to {high}")
     if ranges:
-        yield statement("models", tokens=join_some(ranges, 4))
+        yield statement("models", tokens=join_some(ranges, 4), orders=_orders_over_size(content))
+
+
+def _orders_over_size(content: ReportContent) -> str:
+    """Return how often the order of two tokenizers was the same at the two largest sizes of a model; empty if there is
+    one size."""
+    tested, costs = (content.frames.get(name) for name in ("scale_back_tests", "model_costs"))
+    if tested is None or costs is None:
+        return ""
+    tested = tested.filter(varies="size", rule=LAST)
+    names = {name for models in tested["models"] for name in models.split(", ")}
+    parameters = costs.filter(pl.col("model").is_in(names))["parameters"]
+    if tested.is_empty() or parameters.is_empty():
+        return ""
+    low, high = (f"{value:,.0f}" for value in (min(parameters), max(parameters)))
+    held, pairs = (int(tested[name].sum()) for name in ("same_order", "pairs"))
+    return sentence("orders over size", low=low, high=high, held=f"{held:,}", pairs=pluralise(pairs, "pair"))
 
 
 def _trainings(frame: pl.DataFrame) -> Iterator[Statement]:

@@ -68,6 +68,10 @@ SENTENCES: Mapping[str, Template] = {
     "existing": Template(
         "{comparison} {value} {others} {languages} {lossy}", "Most bytes per token: {variant} ({size}){baseline}."
     ),
+    "orders over size": Template(
+        "Models of {low} to {high} parameters: the order at the largest size was that at the next smaller one in "
+        "{held} of {pairs} of tokenizers."
+    ),
     # Limits of the answer.
     "own sizes": Template(
         "{low} to {high} tokens. A larger vocabulary alone needs fewer tokens, and more rows of embeddings.",
@@ -75,7 +79,7 @@ SENTENCES: Mapping[str, Template] = {
     ),
     "text": Template("Evaluated on {corpus}{extent}. {built}", "Another text can change the order."),
     "shared text": Template("Of its bytes, {shares}.", "Part of the text also occurs in training text."),
-    "models": Template("Tokens read in training: {tokens}.", "Larger language models can differ."),
+    "models": Template("Tokens read in training: {tokens}. {orders}", "Larger language models can differ."),
     "one training": Template(f"One training of each. {ANOTHER_SEED}", "Language models are not ranked."),
     "two trainings": Template(
         "Two trainings of each; a test needs three.", "No difference of language models is significant."

@@ -12,6 +12,7 @@ from tokbench.report.figures import scales, scatter
 from tokbench.report.figures.style import styles
 from tokbench.report.sections.rows import path_of, rows, split
 from tokbench.report.wording import format_value, slug
+from tokbench.statistics.scale.back_test import SCALE_BACK_TESTS, SCALE_PREDICTIONS
 from tokbench.statistics.scale.equal_bits import COST_AT_EQUAL_BITS, MODEL_COSTS
 from tokbench.statistics.scale.equal_flops import EQUAL_ARITHMETIC, EQUAL_ARITHMETIC_ORDER
 from tokbench.statistics.scale.scale_lines import PETA
@@ -44,11 +45,14 @@ def over_scale(content: ReportContent) -> list[Exhibit]:
     orders = content.part(SCALE_ORDERS.name)
     if orders is not None:
         exhibits.append(replace(rows(SCALE_ORDERS, orders), finding=_order_finding(orders)))
+    back_tests = content.part(SCALE_BACK_TESTS.name)
+    if back_tests is not None:
+        exhibits.append(replace(rows(SCALE_BACK_TESTS, back_tests), finding=_back_test_finding(back_tests)))
     for values in fits.select(BY).unique(maintain_order=True).rows():
         at = dict(zip(BY, values, strict=True))
         part = fits.filter(**at)
         exhibits += _drawing(content, part, at)
-        for table in (SCALE_FITS, SCALE_COMPARISONS, COST_AT_EQUAL_BITS):
+        for table in (SCALE_FITS, SCALE_COMPARISONS, SCALE_PREDICTIONS, COST_AT_EQUAL_BITS):
             exhibits += [_with_name(exhibit, table, at) for exhibit in split(content, table, **at)]
     exhibits += [*_at_equal_arithmetic(content), *split(content, EQUAL_ARITHMETIC_ORDER)]
     costs = content.part(MODEL_COSTS.name)
@@ -83,6 +87,18 @@ def _order_finding(orders: pl.DataFrame) -> str:
     if not both:
         return "no pair differs significantly at two scales"
     return f"of {both:,} pairs that differ significantly at two scales, {reversed_:,} change their order"
+
+
+def _back_test_finding(back_tests: pl.DataFrame) -> str:
+    """Return how often each rule predicted the order and the difference, over all lines."""
+    findings = []
+    for (rule,), part in back_tests.group_by("rule", maintain_order=True):
+        tested = part.drop_nulls("held")
+        held = f", the interval in {tested['held'].sum():,} of {tested['pairs'].sum():,}" * (not tested.is_empty())
+        findings.append(
+            f"by rule {rule} the order held in {part['same_order'].sum():,} of {part['pairs'].sum():,} pairs{held}"
+        )
+    return "; ".join(findings)
 
 
 def _drawing(content: ReportContent, fits: pl.DataFrame, at: dict[str, Any]) -> list[Drawing]:

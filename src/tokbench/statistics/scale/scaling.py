@@ -43,7 +43,7 @@ STRAIGHT, SLOWER, FASTER = "no significant curvature", "falls more slowly at lar
 STEEPER, FLATTER = "steeper", "flatter"
 VARIATION = "seeds and documents as crossed random effects; over documents with one seed, over seeds for checkpoints"
 _PAIRS = "pairs"
-_UNTESTED = "nothing is tested with fewer than three trainings"
+NOTHING_TESTED = "nothing is tested with fewer than three trainings"
 
 
 def fit_scales(scale_groups: Sequence[ScaleGroup]) -> pl.DataFrame:
@@ -203,7 +203,7 @@ def scale_orders(
             draws = resampled_levels(bits, group.bytes)
             low, high = tau_interval(kendall(draws[:split], draws[split:]))
         # Pairs that differ significantly, and those whose sign differs between two scales.
-        verdicts = _verdicts(group, bits_comparisons, variants)
+        verdicts = significant_signs(group, bits_comparisons, variants)
         significant = [sum(signs.get(end, 0) != 0 for signs in verdicts.values()) if verdicts else None for end in ends]
         pairs = [signs for signs in verdicts.values() if sum(sign != 0 for sign in signs.values()) > 1]
         reversed_ = [signs for signs in pairs if {-1, 1} <= set(signs.values())]
@@ -217,7 +217,7 @@ def scale_orders(
     return SCALE_ORDERS.frame(rows)
 
 
-def _verdicts(
+def significant_signs(
     group: ScaleGroup, bits_comparisons: pl.DataFrame, variants: Sequence[str]
 ) -> Mapping[tuple[str, str], dict[str, int]]:
     """Return the sign of each tested difference by pair and model, 0 if it is not significant; only tested pairs."""
@@ -332,13 +332,13 @@ SCALE_ORDERS = TidyTable(
         Column("high", pl.Float64, "upper end of this interval", "", "high", 2),
         Column("pairs", pl.Int64, "pairs of tokenizers", _PAIRS),
         Column("significant_at_smallest", pl.Int64, "pairs that differ significantly at the smallest scale, after "
-               "Holm's correction", _PAIRS, "significant at smallest", empty=_UNTESTED),
+               "Holm's correction", _PAIRS, "significant at smallest", empty=NOTHING_TESTED),
         Column("significant_at_largest", pl.Int64, "pairs that differ significantly at the largest scale", _PAIRS,
-               "significant at largest", empty=_UNTESTED),
+               "significant at largest", empty=NOTHING_TESTED),
         Column("significant_at_two", pl.Int64, "pairs that differ significantly at two scales of the line or more",
-               _PAIRS, "significant at two", empty=_UNTESTED),
+               _PAIRS, "significant at two", empty=NOTHING_TESTED),
         Column("reversed", pl.Int64, "of these, pairs with opposite signs at two scales", _PAIRS, "reversed",
-               empty=_UNTESTED),
+               empty=NOTHING_TESTED),
         SEEDS_OF,
         DOCUMENTS_OF,
         REASON,
