@@ -1,4 +1,4 @@
-"""Back-test of small models: against the plain reference, laws that hold, and laws that do not."""
+"""Back-test of small models: against the plain reference, exact laws, and laws that bend."""
 
 from collections.abc import Callable, Mapping
 from math import exp, log
@@ -31,7 +31,7 @@ def predictions(models: Mapping[str, Any], laws: Laws, **options: Any) -> pl.Dat
     return frame
 
 
-def test_laws_that_hold_are_predicted() -> None:
+def test_exact_laws_are_predicted() -> None:
     laws = {"a": power(20, 0.16), "b": power(30, 0.2), "c": power(10, 0.1)}
     frame = predictions(budgets(*SIZES), laws)
     by_law = frame.filter(rule=LAW)
@@ -62,7 +62,7 @@ def test_predictions_are_those_of_the_reference() -> None:
     assert row["observed"] == pytest.approx(points["a"][-1][1] / points["b"][-1][1] - 1, rel=1e-9)
 
 
-def test_intervals_hold_as_often_as_they_say() -> None:
+def test_coverage_of_the_intervals() -> None:
     """Where the rule is right, and only noise of seeds and documents is left."""
     held = [
         row["holds"]
