@@ -38,6 +38,7 @@ MADE_FROM: Mapping[str, tuple[str, ...]] = {
     "scale_orders": ("document_bits",),
     "scale_predictions": ("document_bits",),
     "scale_back_tests": ("document_bits",),
+    "scale_ladders": ("document_bits",),
     "cost_at_equal_bits": ("document_bits",),
     "ngram_ranks": ("ngram_documents",),
     "ngram_verdicts": ("ngram_documents",),

@@ -32,11 +32,13 @@ from tokbench.statistics.effects.token_effects import (
     token_effects_by_seed,
     token_placebos,
 )
+from tokbench.statistics.planning.ladder_plan import plan_ladders
 from tokbench.statistics.planning.measure_power import measure_power
 from tokbench.statistics.planning.seed_plan import detectable_by_seeds, plan_seeds
 from tokbench.statistics.scale.back_test import back_test, predict_scales
 from tokbench.statistics.scale.equal_bits import cost_at_equal_bits, model_costs
 from tokbench.statistics.scale.equal_flops import equal_arithmetic, equal_arithmetic_order
+from tokbench.statistics.scale.ladders import measure_ladders
 from tokbench.statistics.scale.scale_lines import scale_groups
 from tokbench.statistics.scale.scaling import compare_scales, fit_scales, scale_orders
 from tokbench.tabulation.bounds import BOUNDS
@@ -522,6 +524,8 @@ def scale_frames() -> dict[str, pl.DataFrame]:
         "scale_orders": scale_orders(groups, compare_model_bits(by_seed, {})),
         "scale_predictions": predictions,
         "scale_back_tests": back_test(predictions),
+        "scale_ladders": measure_ladders(groups),
+        "ladder_plan": plan_ladders(measure_ladders(groups), 0.01),
         "model_costs": model_costs(groups),
         "cost_at_equal_bits": cost_at_equal_bits(groups, dict.fromkeys(VARIANTS, "bpe")),
         "equal_arithmetic": equal_arithmetic(groups, recipes),
@@ -529,7 +533,8 @@ def scale_frames() -> dict[str, pl.DataFrame]:
     }
 
 
-PARTS = ("scale_fits", "scale_comparisons", "scale_orders", "scale_predictions", "scale_back_tests", "model_costs",
+PARTS = ("scale_fits", "scale_comparisons", "scale_orders", "scale_predictions", "scale_back_tests", "scale_ladders",
+         "ladder_plan", "model_costs",
          "cost_at_equal_bits", "equal_arithmetic",
          "equal_arithmetic_order",
          "intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",

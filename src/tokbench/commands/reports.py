@@ -105,15 +105,21 @@ def power_command(pilot: str, detect: float, output: str | None) -> None:
     """Estimate from a PILOT how many seeds a difference in bits per byte needs, before training models. It uses the
     power of the paired t test, documents included, and the rule n = 15.7 (deviation / difference)^2.
 
+    If the pilot has models of several sizes or budgets, it also estimates which of them, how many seeds and how many
+    documents predict the difference at the next size.
+
     PILOT is the folder statistics of an experiment with similar models and at least two seeds.
     """
+    from tokbench.statistics.inputs import read_ladders
+    from tokbench.statistics.planning.ladder_plan import LADDER_PLAN, ladder_sentences, plan_ladders
     from tokbench.statistics.planning.seed_plan import SEED_PLAN, plan_sentences, seed_tables
     from tokbench.tabulation.table import write_tables
 
     tables = seed_tables(Path(pilot), detect)
+    tables[LADDER_PLAN] = plan_ladders(read_ladders(Path(pilot)), detect)
     if output is not None:
         write_tables(tables, Path(output), "statistics")
-    for line in plan_sentences(tables[SEED_PLAN]):
+    for line in (*plan_sentences(tables[SEED_PLAN]), *ladder_sentences(tables[LADDER_PLAN])):
         click.echo(line)
 
 

@@ -52,9 +52,10 @@ STATISTICS = Section(
 
 
 def pilot_tables(experiment: "Experiment") -> list[str]:
-    """Return the table of a pilot's comparisons; empty if there was no pilot."""
+    """Return the tables of a pilot's comparisons and ladders; empty if there was no pilot."""
     pilot = STATISTICS.of(experiment).pilot
-    return [] if pilot is None else [str(pilot / "bits_comparisons.parquet")]
+    tables = [] if pilot is None else [pilot / "bits_comparisons.parquet", pilot / "scale_ladders.parquet"]
+    return [str(table) for table in tables if table.name == "bits_comparisons.parquet" or table.is_file()]
 
 
 def units(experiment: "Experiment") -> dict[str, Path]:

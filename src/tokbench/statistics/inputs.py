@@ -16,6 +16,7 @@ from tokbench.statistics.comparisons.families import ComparisonFamily
 from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS
 from tokbench.statistics.comparisons.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.comparisons.scoreboard import scoreboard_families
+from tokbench.statistics.scale.ladders import SCALE_LADDERS
 from tokbench.statistics.scale.scale_lines import Recipe, ScaleGroup, scale_groups, without_seeds
 from tokbench.statistics.significance.eligibility import Trainings
 from tokbench.statistics.significance.verdicts import DETECT
@@ -162,6 +163,11 @@ class StatisticsInputs:
     def pilot_comparisons(self) -> pl.DataFrame:
         """Comparisons of a pilot's models by bits per byte; empty if there is no pilot."""
         return pl.DataFrame(schema=BITS_COMPARISONS.schema) if self.pilot is None else read_pilot(self.pilot)
+
+    @cached_property
+    def pilot_ladders(self) -> pl.DataFrame:
+        """Ladders of a pilot's models; empty if there is no pilot."""
+        return pl.DataFrame(schema=SCALE_LADDERS.schema) if self.pilot is None else read_ladders(self.pilot)
 
     @cached_property
     def ngram_bits(self) -> pl.DataFrame:
@@ -360,6 +366,20 @@ def read_pilot(pilot: Path) -> pl.DataFrame:
         "pass the folder statistics of an experiment with models of two or more seeds",
     )
     require(frame, BITS_COMPARISONS.columns, f"{pilot}")
+    return frame
+
+
+def read_ladders(pilot: Path) -> pl.DataFrame:
+    """Read the ladders of models from a folder of a pilot's statistics; empty if an older version wrote the folder.
+
+    Raises:
+        TokbenchError: the table lacks a column.
+    """
+    path = pilot / f"{SCALE_LADDERS.name}.parquet"
+    if not path.is_file():
+        return pl.DataFrame(schema=SCALE_LADDERS.schema)
+    frame = read_frame(path, "analyse the pilot again")
+    require(frame, SCALE_LADDERS.columns, f"{pilot}")
     return frame
 
 

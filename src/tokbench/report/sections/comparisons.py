@@ -31,6 +31,7 @@ from tokbench.statistics.accuracies.measures import MEASURES
 from tokbench.statistics.accuracies.pairs import COMPARISONS, has_every_pair
 from tokbench.statistics.comparisons.languages import BITS_LANGUAGES
 from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS, KEY
+from tokbench.statistics.planning.ladder_plan import LADDER_PLAN
 from tokbench.statistics.planning.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
 from tokbench.statistics.significance.eligibility import ONE_TRAINING, TWO_TRAININGS, may_rank, why_untested
 from tokbench.statistics.significance.judgements import OPPOSITE
@@ -349,7 +350,9 @@ def bits_exhibits(content: ReportContent) -> list[Table | Drawing]:
         content: content of the report.
     """
     frame = content.part(BITS_COMPARISONS.name)
-    exhibits: list[Table | Drawing] = [*split(content, SEED_PLAN), *split(content, SEEN_BY_SEEDS)]
+    exhibits: list[Table | Drawing] = [
+        exhibit for table in (SEED_PLAN, SEEN_BY_SEEDS, LADDER_PLAN) for exhibit in split(content, table)
+    ]
     if frame is None or not may_rank(frame["seeds"].max()):  # type: ignore[arg-type]
         return exhibits
     for values, part in frame.group_by(*KEY, maintain_order=True):

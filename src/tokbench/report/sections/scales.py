@@ -15,6 +15,7 @@ from tokbench.report.wording import format_value, slug
 from tokbench.statistics.scale.back_test import SCALE_BACK_TESTS, SCALE_PREDICTIONS
 from tokbench.statistics.scale.equal_bits import COST_AT_EQUAL_BITS, MODEL_COSTS
 from tokbench.statistics.scale.equal_flops import EQUAL_ARITHMETIC, EQUAL_ARITHMETIC_ORDER
+from tokbench.statistics.scale.ladders import SCALE_LADDERS
 from tokbench.statistics.scale.scale_lines import PETA
 from tokbench.statistics.scale.scaling import SCALE_COMPARISONS, SCALE_FITS, SCALE_ORDERS
 from tokbench.tabulation.table import TidyTable
@@ -48,6 +49,7 @@ def over_scale(content: ReportContent) -> list[Exhibit]:
     back_tests = content.part(SCALE_BACK_TESTS.name)
     if back_tests is not None:
         exhibits.append(replace(rows(SCALE_BACK_TESTS, back_tests), finding=_back_test_finding(back_tests)))
+    exhibits += split(content, SCALE_LADDERS)
     for values in fits.select(BY).unique(maintain_order=True).rows():
         at = dict(zip(BY, values, strict=True))
         part = fits.filter(**at)

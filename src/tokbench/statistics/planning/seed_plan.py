@@ -87,14 +87,19 @@ def smallest_number(detects: Callable[[int], bool], limit: int) -> int | None:
     return high
 
 
+def highest_deviation(deviation: float, degrees: int) -> float:
+    """Return the upper end of a 95 % interval of a standard deviation with these degrees of freedom."""
+    from tokbench.statistics.significance.distributions import chi2
+
+    return deviation * sqrt(degrees / float(chi2.ppf(ALPHA / 2, degrees)))
+
+
 def pilots(comparisons: pl.DataFrame) -> Iterator[Pilot | tuple[tuple[Any, ...], str]]:
     """Yield the estimates for each corpus, model, suite and size of a pilot, or the reason why there are none.
 
     The variance of paired differences, pooled over all pairs of k tokenizers, has (k - 1) (seeds - 1) degrees of
     freedom if all tokenizers have the same variance.
     """
-    from tokbench.statistics.significance.distributions import chi2
-
     for key, part in comparisons.sort(*KEY).group_by(*KEY, maintain_order=True):
         known = part.drop_nulls("seed_deviation")
         if known.is_empty():
@@ -107,7 +112,7 @@ def pilots(comparisons: pl.DataFrame) -> Iterator[Pilot | tuple[tuple[Any, ...],
         seeds, documents = (int(known[name].min()) for name in ("seeds", "documents"))  # type: ignore[arg-type]
         variants = pl.concat([known["a"], known["b"]]).n_unique()
         degrees = (variants - 1) * (seeds - 1)
-        highest = pooled["seed_deviation"] * sqrt(degrees / float(chi2.ppf(ALPHA / 2, degrees)))
+        highest = highest_deviation(pooled["seed_deviation"], degrees)
         yield Pilot(key, len(known), seeds, documents, highest=highest, **pooled)
 
 
@@ -241,7 +246,7 @@ SEEN_BY_SEEDS = TidyTable(
 
 
 def seed_tables(pilot: Path, detect: float) -> dict[TidyTable, pl.DataFrame]:
-    """Build the tables of seeds needed to detect a difference.
+    """Build the tables of seeds needed to detect a difference between models of one scale.
 
     Args:
         pilot: folder of the statistics of an experiment that trained models with two or more seeds.

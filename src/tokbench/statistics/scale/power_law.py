@@ -48,14 +48,31 @@ def sum_of_logs(terms: Sequence[Weighted], sizes: NDArray[np.float64], paired: b
     Returns:
         An estimate over seeds and documents, over documents only for one seed; for one document, only the value.
     """
-    whole = fsum(sizes.tolist())
-    levels = [fsum(term.bits.ravel().tolist()) / (len(term.bits) * whole) for term in terms]
+    levels = _levels(terms, sizes)
     value = fsum(term.weight * log for term, log in zip(terms, logs_of(levels).tolist(), strict=True))
-    parts = np.zeros(terms[0].bits.shape)
-    for term, level in zip(terms, levels, strict=True):
-        parts += term.weight / level * term.bits
-    estimate = ratio(parts, sizes, trained=True) if paired else None
+    estimate = ratio(log_parts(terms, sizes), sizes, trained=True) if paired else None
     return value if estimate is None or estimate.error == inf else replace(estimate, difference=value)
+
+
+def log_parts(terms: Sequence[Weighted], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the parts of a linearized sum of logarithms of bits per byte, float64 [seeds, documents].
+
+    Divided by the bytes of the documents, their sum varies as the sum of logarithms (delta method).
+
+    Args:
+        terms: terms with the same seeds and documents.
+        sizes: float64 [documents], bytes of the documents.
+    """
+    parts = np.zeros(terms[0].bits.shape)
+    for term, level in zip(terms, _levels(terms, sizes), strict=True):
+        parts += term.weight / level * term.bits
+    return parts
+
+
+def _levels(terms: Sequence[Weighted], sizes: NDArray[np.float64]) -> list[float]:
+    """Return the bits per byte of each term, means over seeds."""
+    whole = fsum(sizes.tolist())
+    return [fsum(term.bits.ravel().tolist()) / (len(term.bits) * whole) for term in terms]
 
 
 def slope_weights(logs: Sequence[float]) -> list[float]:
