@@ -57,7 +57,7 @@ rule read_sizes:
     input:
         records.trigger("read_sizes"),
         files=ancient(local(corpora.files_of_part)),
-        hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
+        hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest_of_part),
     output:
         "<results>/parts/{corpus}/sizes/{part}.parquet",
     log:
@@ -120,7 +120,7 @@ rule deal_part:
     input:
         records.trigger("deal_part"),
         files=ancient(local(corpora.files_of_part)),
-        hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest),
+        hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest_of_part),
         places="<results>/parts/{corpus}/places",
     output:
         temp("<results>/parts/{corpus}/queues/{part}.parquet"),

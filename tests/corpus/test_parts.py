@@ -34,7 +34,7 @@ from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import shard_paths
 from tokbench.corpus.shuffle import PER_DOCUMENT, assign_documents, read_totals
 from tokbench.corpus.sources import FileSource, HubSource, Source
-from tokbench.corpus.splits import UNUSED, _mix, split_documents
+from tokbench.corpus.splits import UNUSED, mix, split_documents
 from tokbench.errors import TokbenchError
 from tokbench.io.encodings import Notes
 from tokbench.runtime.memory_limit import MemoryLimit
@@ -267,7 +267,7 @@ def by_definition(
     sizes: NDArray[np.int64], fractions: Mapping[str, float], seed: int, languages: NDArray[np.int64]
 ) -> list[int]:
     """Each language is gone through in the order of a hash; a document's middle byte decides."""
-    order = np.argsort(_mix(np.arange(len(sizes), dtype=np.uint64), seed))
+    order = np.argsort(mix(np.arange(len(sizes), dtype=np.uint64), seed))
     assigned = np.full(len(sizes), UNUSED)
     for language in set(languages.tolist()):
         own = order[languages[order] == language]

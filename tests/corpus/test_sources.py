@@ -34,7 +34,7 @@ from tokbench.corpus.leakage import find_leakage
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import EmbeddedSource, HubSource, Source
-from tokbench.corpus.splits import UNUSED, _mix, split_documents
+from tokbench.corpus.splits import UNUSED, mix, split_documents
 from tokbench.errors import TokbenchError
 from tokbench.stages.corpora import splits_made_from
 from tokbench.tabulation.documents import leakage_table
@@ -212,7 +212,7 @@ def test_a_split_may_be_another(tmp_path: Path) -> None:
 
 def test_the_hash_of_documents_is_splitmix64() -> None:
     """Its first numbers from seed 0, as published with it: documents never change their splits."""
-    first = [int(_mix(np.zeros(1, np.uint64), seed)[0]) for seed in range(3)]
+    first = [int(mix(np.zeros(1, np.uint64), seed)[0]) for seed in range(3)]
     assert first == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 
 

@@ -74,12 +74,12 @@ units_option = click.option(
 @click.argument("files", nargs=-1, type=SOURCE)
 def prepare_command(recipe: str, output: str, units: str | None, megabytes: int, files: tuple[str, ...]) -> None:
     """Split a corpus by document and write it in shards. FILES are the files of the source; for a hub source, the
-    fetched file.
+    fetched file. Of several sources, FILES are the files of all, and fetched files are the last.
 
     If the recipe has several parts, FILES are the folders that 'tokbench write_shards' wrote.
     """
-    from tokbench.commands.recipes import corpus_of, say_findings, shares_of, source_of
-    from tokbench.corpus.prepare import link_shards, prepare
+    from tokbench.commands.recipes import corpus_of, mixture_of, say_findings, shares_of, source_of
+    from tokbench.corpus.prepare import PreparedSource, link_shards, prepare
     from tokbench.io.atomic import atomic_folder
 
     corpus, seed = corpus_of(recipe)
@@ -88,13 +88,23 @@ def prepare_command(recipe: str, output: str, units: str | None, megabytes: int,
             link_shards([Path(file) for file in files], shares_of(corpus), corpus.shards, folder)
             say_findings(folder)
         return
-    source, cache = source_of(corpus, files)
+    # Read, split and write the sources.
+    sources = mixture_of(corpus, files) if corpus.sources else {"": PreparedSource(*source_of(corpus, files))}
     with atomic_folder(output, "corpus") as folder:
-        allowed, longest = allowance(megabytes), corpus.longest_document
-        drop = corpus.duplicates == "drop"
-        grouped = Path(units) if units else None
-        shares, normalize = shares_of(corpus), corpus.normalize
-        totals = prepare(source, shares, seed, corpus.shards, folder, cache, allowed, longest, drop, grouped, normalize)
+        totals = prepare(
+            sources,
+            shares_of(corpus),
+            seed,
+            corpus.shards,
+            folder,
+            None,
+            allowance(megabytes),
+            corpus.longest_document,
+            corpus.duplicates == "drop",
+            Path(units) if units else None,
+            corpus.normalize,
+            corpus.draw,
+        )
         say_findings(folder)
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)
@@ -188,7 +198,7 @@ def split_corpus_command(recipe: str, output: str, units: str | None, megabytes:
     read = [Path(path) for path in sizes]
     with atomic_folder(output, "places") as folder:
         totals = assign_documents(
-            corpus.source,
+            corpus.named_sources,
             shares_of(corpus),
             seed,
             corpus.shards,
@@ -198,6 +208,7 @@ def split_corpus_command(recipe: str, output: str, units: str | None, megabytes:
             corpus.longest_document,
             corpus.duplicates == "drop",
             Path(units) if units else None,
+            corpus.draw,
         )
         say_findings(folder)
     for split, (documents, size) in totals.items():
@@ -223,6 +234,7 @@ def deal_part_command(
     from tokbench.corpus.partitions import partition_part
     from tokbench.corpus.read import read_source
     from tokbench.corpus.reading import ReadSpan
+    from tokbench.corpus.shuffle import ShardAssignment
 
     exit_status.describe_task(f"deal out the documents in {files[0]}{' and others' * (len(files) > 1)}")
     corpus, _ = corpus_of(recipe)
@@ -230,7 +242,8 @@ def deal_part_command(
     span = span_of(source, ReadSpan(begin, end))
     allowed = allowance(megabytes)
     documents = read_source(without_limits(source), cache, span, corpus.longest_document, None, corpus.normalize)
-    partition_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)
+    groups = groups_in(corpus, ShardAssignment(Path(places)).buckets)
+    partition_part(source, documents, Path(places), groups, Path(output), allowed)
 
 
 @command("write_shards", "write shards from the documents of all parts", group="stages", place=100)
@@ -265,9 +278,11 @@ def write_shards_command(
     read = [Path(queue) for queue in queues]
     with atomic_folder(output, "shards") as folder:
         paths = [path for split in splits for path in shard_paths(folder, split, corpus.shards)]
-        if len(totals.documents) != len(paths):
+        buckets, rest = divmod(len(totals.documents), len(paths))
+        if rest or not buckets:
             raise TokbenchError(f"{places}: of {len(totals.documents):,} shards, where --recipe has {len(paths):,}")
-        write_partitions(read, own, totals, paths[own.start : own.stop], allowed)
+        own_places = range(own.start * buckets, own.stop * buckets)
+        write_partitions(read, own_places, totals, paths[own.start : own.stop], allowed)
         write_findings(folder, read_findings(Path(places)))
 
 

@@ -14,6 +14,7 @@ from tokbench.options import Options, Seed
 
 if TYPE_CHECKING:
     from tokbench.config.sections import Corpus
+    from tokbench.corpus.prepare import PreparedSource
     from tokbench.corpus.reading import ReadSpan
     from tokbench.corpus.sources import Source
     from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
@@ -162,6 +163,8 @@ def source_of(corpus: "Corpus", files: Sequence[str]) -> "tuple[Source, Path | N
     from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, ParallelSource
 
     source = corpus.source
+    if source is None:
+        raise TokbenchError("--recipe: a part is of one source; give 'source' in place of 'sources'")
     # Sources that an earlier command has written to one file or folder.
     if isinstance(source, HubSource):
         if not files:
@@ -188,6 +191,30 @@ def source_of(corpus: "Corpus", files: Sequence[str]) -> "tuple[Source, Path | N
     return source, None
 
 
+def mixture_of(corpus: "Corpus", files: Sequence[str]) -> "dict[str, PreparedSource]":
+    """Return the sources of a mixture with the downloaded files of hub sources, which are the last of the files.
+
+    Raises:
+        TokbenchError: the files differ from those of the sources, or their number is wrong.
+    """
+    from tokbench.corpus.prepare import PreparedSource
+    from tokbench.corpus.source_files import files_of
+    from tokbench.corpus.sources import FileSource, HubSource
+
+    sources = corpus.named_sources
+    hub = sum(isinstance(source, HubSource) for source in sources.values())
+    own = [file for source in sources.values() if isinstance(source, FileSource) for file in files_of(source)]
+    read, fetched = files[: len(files) - hub], iter(files[len(files) - hub :])
+    if len(files) < hub:
+        raise TokbenchError(f"{hub} of the sources are of a hub; name the files that 'tokbench fetch' wrote, in order")
+    if read or hub:
+        check_same_files(read, own, "--recipe")
+    return {
+        name: PreparedSource(source, Path(next(fetched)) if isinstance(source, HubSource) else None)
+        for name, source in sources.items()
+    }
+
+
 def say_findings(folder: Path) -> None:
     """Write the findings in the manifest of a corpus to standard error, if there are any."""
     from tokbench.corpus.documents import lines_of, read_findings
@@ -201,12 +228,18 @@ def shares_of(corpus: "Corpus") -> dict[str, float | str]:
     return {str(split): share for split, share in corpus.splits.items()}
 
 
-def groups_in(corpus: "Corpus") -> list[range]:
-    """Return the groups of shards that are written together, numbered over all splits that have a share."""
+def groups_in(corpus: "Corpus", buckets: int = 1) -> list[range]:
+    """Return the groups of places that are written together, numbered over all splits that have a share.
+
+    Args:
+        corpus: the corpus.
+        buckets: number of places of each shard (default: 1).
+    """
     from tokbench.corpus.parts import groups_of
 
     splits = sum(not isinstance(share, str) for share in corpus.splits.values())
-    return groups_of(splits * corpus.shards, corpus.parts)
+    groups = groups_of(splits * corpus.shards, corpus.parts)
+    return [range(group.start * buckets, group.stop * buckets) for group in groups]
 
 
 def span_of(source: "Source", span: "ReadSpan") -> "ReadSpan":

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.missing_paths import MissingPath
+from tokbench.config.sections import Corpus
 from tokbench.corpus.parallel import LinePairs, ParallelCorpus
 from tokbench.corpus.parts import is_divisible
 from tokbench.corpus.read import mistakes_of_fields
 from tokbench.corpus.source_files import files_of
-from tokbench.corpus.sources import CountsSource, EmbeddedSource, FileSource, ParallelSource, type_of
+from tokbench.corpus.sources import CountsSource, EmbeddedSource, FileSource, HubSource, ParallelSource, Source, type_of
 from tokbench.corpus.units import read_units
 from tokbench.errors import TokbenchError, unknown_names
+from tokbench.io.compression import HEAD, compression_of
+from tokbench.io.encodings import BYTES, UTF_8
 from tokbench.io.paths import path_mistakes
 from tokbench.resource import resource_files
 from tokbench.stage import stages
@@ -49,7 +52,7 @@ def parallel_mistakes(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}: {error}"
     for name, corpus in experiment.corpora.items():
         if not isinstance(corpus.source, ParallelSource):
-            continue
+            continue  # A mixture rejects such sources.
         key = f"corpora.{name}.source"
         wanted = corpus.source.corpus
         yield from unknown_names(f"{key}.corpus", "parallel corpus", [wanted], experiment.parallel_corpora)
@@ -111,25 +114,126 @@ def corpus_mistakes(experiment: Experiment) -> Iterator[str]:
                 yield f"{key}.splits.{split}: a share must not be negative (found {share:g})"
         if sum(shares.values()) > 1 + 1e-9:
             yield f"{key}.splits: the shares add up to {sum(shares.values()):g}; lower them to 1 or less in all"
-        # Parts and files.
-        without_parts = isinstance(corpus.source, EmbeddedSource | CountsSource | ParallelSource)
-        if corpus.parts > 1 and without_parts:
-            yield f"{key}.parts: a source of type '{type_of(corpus.source)}' has no parts; leave the key out"
+        yield from _draw_mistakes(key, corpus)
         if corpus.normalize is not None and corpus.counted:
             yield f"{key}.normalize: a corpus of counts has no text; leave the key out"
-        if isinstance(corpus.source, FileSource):
-            if not corpus.source.path:
-                yield MissingPath.of(f"{key}.source.path", name)
-                continue
-            try:
-                files = files_of(corpus.source)
-                yield from path_mistakes(f"{key}.source.path", files, patterns=True)
-                if not without_parts and not is_divisible(corpus.source) and corpus.parts > len(files):
-                    message = f"{corpus.parts} parts of {len(files)} file{'s' * (len(files) > 1)}"
-                    yield f"{key}.parts: {message}, which are not split; ask for {len(files)}, or split them further"
-                yield from (f"{key}.source: {mistake}" for mistake in mistakes_of_fields(corpus.source))
-            except TokbenchError as error:
-                yield f"{key}.source.path: {error}"
+        # Parts and files of each source.
+        for place, source in corpus.keyed_sources.items():
+            yield from _source_mistakes(key, f"{key}.{place}", name, source, corpus.parts)
+
+
+def _source_mistakes(key: str, place: str, name: str, source: Source, parts: int) -> Iterator[str]:
+    """Yield mistakes in parts, paths and fields of one source of a corpus."""
+    without_parts = isinstance(source, EmbeddedSource | CountsSource | ParallelSource)
+    if parts > 1 and without_parts:
+        yield f"{key}.parts: a source of type '{type_of(source)}' has no parts; leave the key out"
+    if not isinstance(source, FileSource):
+        return
+    if not source.path:
+        in_mixture = f"{place}.path: no path given; add it"
+        yield MissingPath.of(f"{place}.path", name) if place == f"{key}.source" else in_mixture
+        return
+    try:
+        files = files_of(source)
+        yield from path_mistakes(f"{place}.path", files, patterns=True)
+        if not without_parts and not is_divisible(source) and parts > len(files):
+            message = f"{parts} parts of {len(files)} file{'s' * (len(files) > 1)}"
+            yield f"{key}.parts: {message}, which are not split; ask for {len(files)}, or split them further"
+        yield from (f"{place}: {mistake}" for mistake in mistakes_of_fields(source))
+    except TokbenchError as error:
+        yield f"{place}.path: {error}"
+
+
+def _draw_mistakes(key: str, corpus: Corpus) -> Iterator[str]:
+    """Yield mistakes in the sources and weights of a mixture, and in the draw of documents."""
+    drawn = corpus.draw is not None
+    if corpus.counted and drawn:
+        yield f"{key}: a corpus of counts has no documents to draw; leave 'sample' and 'bytes' out"
+    if corpus.units is not None and drawn:
+        yield f"{key}.units: documents that are drawn have other numbers than in their source; leave the key out"
+    weighted = [name for name, source in corpus.sources.items() if source.weight is not None]
+    if weighted and len(weighted) < len(corpus.sources):
+        without = next(name for name, source in corpus.sources.items() if source.weight is None)
+        yield f"{key}.sources.{without}.weight: other sources have a weight; give one to each source, or to none"
+    if corpus.temperature is not None and (weighted or not corpus.sources):
+        why = "the sources have weights" if weighted else "there is one source"
+        yield f"{key}.temperature: changes shares by the sizes of sources, and {why}; leave the key out"
+    for name, source in corpus.sources.items():
+        if isinstance(source.source, CountsSource | ParallelSource):
+            kind = type_of(source.source)
+            yield f"{key}.sources.{name}.source: type '{kind}' cannot be mixed; name files of documents"
+    yield from _read_twice(key, corpus)
+    yield from _too_small(key, corpus)
+
+
+def _read_twice(key: str, corpus: Corpus) -> Iterator[str]:
+    """Yield the sources of a mixture that read a file, or a data set, of another source."""
+    first: dict[str, str] = {}
+    for name, source in corpus.sources.items():
+        for read in _content_of(source.source):
+            if first.setdefault(read, name) != name:
+                yield f"{key}.sources.{name}: reads {read}, as '{first[read]}' does; name it in one source only"
+                break
+
+
+def _content_of(source: Source) -> list[str]:
+    """Return the files of a source, or its data set; files that do not exist are reported elsewhere."""
+    if isinstance(source, HubSource):
+        return [f"{source.dataset} ({source.config}, {source.split})"]
+    if isinstance(source, EmbeddedSource):
+        return ["the embedded text"]
+    try:
+        return [str(file.resolve()) for file in files_of(source)] if isinstance(source, FileSource) else []
+    except TokbenchError:
+        return []
+
+
+def _too_small(key: str, corpus: Corpus) -> Iterator[str]:
+    """Yield a line if files have fewer bytes than are to be drawn from them, before anything is read.
+
+    Only plain UTF-8 files are known to have no more text than bytes.
+    """
+    draw = corpus.draw
+    if draw is None or draw.bytes is None or corpus.normalize is not None or corpus.counted:
+        return
+    sources = corpus.named_sources
+    given = [weight for weight in draw.weights.values() if weight is not None]
+    if len(given) not in (0, len(sources)):
+        return
+    sizes = [_most_text(source) for source in sources.values()]
+    known = [size for size in sizes if size is not None]
+    if not given and (len(known) < len(sizes) or draw.temperature != 1):
+        return
+    shares = draw.shares(known if not given else [1] * len(sizes))
+    for name, size, share in zip(sources, sizes, shares, strict=True):
+        needed = int(draw.bytes * share)
+        if size is not None and size < needed:
+            if name:
+                most = int(size / share)
+                yield (
+                    f"{key}.sources.{name}: its share of the {draw.bytes:,} bytes is {needed:,}, but its files have "
+                    f"{size:,}; set 'bytes' to {most:,} or less, leave 'bytes' out, or lower the weight of this source"
+                )
+            else:
+                yield f"{key}.bytes: {draw.bytes:,} requested, but the files have {size:,}; lower it, or leave it out"
+
+
+def _most_text(source: Source) -> int | None:
+    """Return the bytes of a source's plain UTF-8 files, which its text does not exceed; None if they are not plain."""
+    if not isinstance(source, FileSource) or type_of(source) not in ("text", "jsonl"):
+        return None
+    if getattr(source, "encoding", UTF_8) not in (UTF_8, BYTES):
+        return None
+    size = 0
+    try:
+        for file in files_of(source):
+            with file.open("rb") as opened:
+                if compression_of(opened.read(HEAD)) is not None:
+                    return None
+            size += file.stat().st_size
+    except (TokbenchError, OSError):
+        return None
+    return size
 
 
 def resource_mistakes(experiment: Experiment) -> Iterator[str]:

@@ -241,21 +241,25 @@ def files_left_out(experiment: Experiment) -> list[str]:
     a source."""
     lines = []
     for name, corpus in experiment.corpora.items():
-        source = corpus.source
-        if isinstance(source, FileSource):
-            lines += [f"corpora.{name}.source.path: {line}" for line in left_out(source)]
-        for key in ("max_documents", "max_bytes_per_language"):
-            if getattr(source, key) is not None:
-                lines.append(
-                    f"corpora.{name}.source.{key}: the beginning of the source is read, which is no sample of it"
-                )
+        for place, source in corpus.keyed_sources.items():
+            if isinstance(source, FileSource):
+                lines += [f"corpora.{name}.{place}.path: {line}" for line in left_out(source)]
+            for key in ("max_documents", "max_bytes_per_language"):
+                if getattr(source, key) is not None:
+                    lines.append(
+                        f"corpora.{name}.{place}.{key}: the beginning of the source is read, which is no sample of it; "
+                        "'sample' and 'bytes' of the corpus draw from all of it"
+                    )
     return lines
 
 
 def files_with_equal_content(experiment: Experiment) -> list[str]:
     """Return one line for each set of files of a corpus that have equal content."""
-    sources = {name: corpus.source for name, corpus in experiment.corpora.items()}
-    return [f"corpora.{name}.source.path: {line}" for name, source in sources.items() for line in equal_files(source)]
+    return [
+        f"corpora.{name}.{'sources' if corpus.sources else 'source.path'}: {line}"
+        for name, corpus in experiment.corpora.items()
+        for line in equal_files(*corpus.named_sources.values())
+    ]
 
 
 def read_settings(path: Path | str, *keys: str) -> dict[str, Any]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ["document", "language", "text"]
 """Columns of a shard."""
+DOMAIN = "domain"
+"""Further column of the shards of a mixture: the name of the document's source."""
 RESTS = b"tokbench.rests"
 """Key of a Parquet file's metadata: document numbers of continuation pieces."""
 GROUP_BYTES = 8_000_000
@@ -37,18 +39,23 @@ READ_BYTES = 1 << 24
 MANIFEST = "manifest.json"
 """Manifest in a corpus's folder. The file exists only if there are findings."""
 Findings = dict[str, str | list[str]]
-"""Sentences by subject. The subjects are ``cut_documents``, ``untagged_documents``, ``left_out``, ``byte_order_marks``,
-``inner_byte_order_marks``, ``not_utf8``, ``bad_records``, ``empty_lines``, ``normalized``, ``duplicates``
-and ``equal_files``."""
+"""Sentences by subject. The subjects are ``drawn``, ``cut_documents``, ``untagged_documents``, ``left_out``,
+``byte_order_marks``, ``inner_byte_order_marks``, ``not_utf8``, ``bad_records``, ``empty_lines``, ``normalized``,
+``duplicates`` and ``equal_files``."""
 UNTAGGED = b"untagged"
 
 
 @cache
-def schema() -> "pa.Schema":
-    """Return the schema of a shard."""
+def schema(with_domain: bool = False) -> "pa.Schema":
+    """Return the schema of a shard.
+
+    Args:
+        with_domain: whether there is a column of domains, as in a mixture of sources (default: False).
+    """
     import pyarrow as pa
 
-    return pa.schema(list(zip(COLUMNS, (pa.int64(), pa.string(), pa.large_binary()), strict=True)))
+    fields = list(zip(COLUMNS, (pa.int64(), pa.string(), pa.large_binary()), strict=True))
+    return pa.schema([*fields[:2], (DOMAIN, pa.string()), fields[2]] if with_domain else fields)
 
 
 class Document(NamedTuple):
@@ -115,7 +122,7 @@ def document_of(rests: frozenset[int]) -> Callable[[int, str, bytes], Document]:
 
 def is_shard(path: Path | str) -> bool:
     """Return whether a file has the columns of a corpus shard; False if it cannot be read."""
-    return column_names(path) == COLUMNS
+    return [name for name in column_names(path) if name != DOMAIN] == COLUMNS
 
 
 def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:

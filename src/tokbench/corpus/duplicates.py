@@ -140,18 +140,17 @@ def _shared_documents(
     return numbers[order[shared[group] & evaluated[order]]]
 
 
-def equal_files(source: Source) -> list[str]:
-    """Return one line for each group of files with equal bytes on disk.
+def equal_files(*sources: Source) -> list[str]:
+    """Return one line for each group of files of a corpus's sources with equal bytes on disk.
 
     Only files that share their size with another are read.
 
     Raises:
-        TokbenchError: an entry of the source's paths matches no file, or a file cannot be read.
+        TokbenchError: an entry of a source's paths matches no file, or a file cannot be read.
     """
-    if not isinstance(source, FileSource) or isinstance(source, CountsSource):
-        return []
+    read = [one for one in sources if isinstance(one, FileSource) and not isinstance(one, CountsSource)]
     by_size, by_content = defaultdict[int, list[Path]](list), defaultdict[tuple[int, bytes], list[Path]](list)
-    for file in files_of(source):
+    for file in (file for source in read for file in files_of(source)):
         by_size[file.stat().st_size].append(file)
     for size, files in by_size.items():
         if size and len(files) > 1:

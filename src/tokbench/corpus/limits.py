@@ -61,7 +61,9 @@ class Limits:
         return self._sizes[language] >= (self._source.max_bytes_per_language or 0)
 
 
-def check_text(source: Source, documents: int, size: int, languages: Callable[[], Iterable[str]]) -> None:
+def check_text(
+    source: Source, documents: int, size: int, languages: Callable[[], Iterable[str]], key: str = "source"
+) -> None:
     """Reject a source that has no text, or no text in the configured languages.
 
     Args:
@@ -69,6 +71,7 @@ def check_text(source: Source, documents: int, size: int, languages: Callable[[]
         documents: number of documents within the limits.
         size: their bytes.
         languages: function that returns the renamed language of every document of the source, within the limits or not.
+        key: key of the source, for the message (default: ``source``).
 
     Raises:
         TokbenchError: there is no text; the message gives the reason.
@@ -77,13 +80,13 @@ def check_text(source: Source, documents: int, size: int, languages: Callable[[]
         return
     if documents:
         subject = "the one document" if documents == 1 else f"each of the {documents:,} documents"
-        raise TokbenchError(f"source: {subject} is empty; name files with text")
+        raise TokbenchError(f"{key}: {subject} is empty; name files with text")
     tags = sorted(set(languages()))
     if not tags:
-        raise TokbenchError("source: there are no documents; name files with text")
+        raise TokbenchError(f"{key}: there are no documents; name files with text")
     labels = [language or "documents without a language" for language in tags]
     raise TokbenchError(
-        f"source.languages: no document has one of the languages {', '.join(source.languages or [])} "
+        f"{key}.languages: no document has one of the languages {', '.join(source.languages or [])} "
         f"(found: {listed(labels)}); name one of these, or leave the key out"
     )
 

@@ -3,11 +3,13 @@
 A part is read once, in its own order. Whenever the memory is full, its texts are written in shard order, so the file
 consists of sorted runs. A row group contains documents of only one group of shards. A reader of one group reads only
 its row groups, and gets the documents of each shard in their original order.
+
+Drawn documents are shuffled: the documents of each place are sorted by number in memory, place after place.
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise, starmap
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, groupby, pairwise, starmap
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -15,13 +17,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from tokbench.corpus.documents import GROUP_BYTES, ContinuationPiece, Document, document_of, noted_rests, rests_in
 from tokbench.corpus.limits import language_of
 from tokbench.corpus.read import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows
 from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, open_shards
-from tokbench.corpus.shuffle import ShardAssignment, ShardTotals
+from tokbench.corpus.shuffle import DOMAIN, ShardAssignment, ShardTotals
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import UNUSED
 from tokbench.errors import TokbenchError
@@ -83,6 +86,8 @@ def partition_part(
         ) as writer,
     ):
         writer.add_key_value_metadata(job_metadata())
+        if assignment.domain is not None:
+            writer.add_key_value_metadata({DOMAIN.decode(): assignment.domain})
         queue = _Queue(writer, groups, max(GROUP_BYTES, left // 2))
         rests = array("q")
 
@@ -125,8 +130,8 @@ def write_partitions(
 
     Args:
         queues: files written by :func:`partition_part`, in the order of the parts.
-        places: shards to write, numbered over all splits.
-        totals: documents and bytes of all shards.
+        places: places of the shards to write, numbered over all splits.
+        totals: documents and bytes of all places.
         paths: output files, inside one folder that is written atomically.
         allowed: memory limit.
 
@@ -135,6 +140,10 @@ def write_partitions(
     """
     longest = totals.longest[places.start : places.stop]
     _check_longest(int(longest.max(initial=0)), allowed)
+    domains = list(map(_domain_of, queues))
+    if domains[0] is not None:
+        _write_sorted(dict(zip(queues, domains, strict=True)), places, totals, paths, allowed)
+        return
     for batch in batches_of(places, totals, allowed):
         _write_batch(queues, places, batch, totals, paths[batch.start - places.start : batch.stop - places.start])
 
@@ -168,7 +177,19 @@ def _write_batch(
         for queue in queues:
             for _ in starmap(write_document, _read(queue, group, batch)):
                 pass
-    expected = np.stack([totals.documents, totals.bytes])[:, batch.start : batch.stop]
+    _check_written(queues, written, np.stack([totals.documents, totals.bytes])[:, batch.start : batch.stop], paths)
+
+
+def _check_written(
+    queues: Sequence[Path], written: NDArray[np.int64], expected: NDArray[np.int64], paths: Sequence[Path]
+) -> None:
+    """Reject shards that did not get the documents that were assigned to them.
+
+    Args:
+        queues: files of the documents, for the message.
+        written, expected: documents and bytes of each shard, int64 [2, shards].
+        paths: the shards.
+    """
     if len(wrong := np.flatnonzero((written != expected).any(axis=0))):
         shard = wrong[0]
         raise TokbenchError(
@@ -176,6 +197,59 @@ def _write_batch(
             f"for {paths[shard].parent.name}/{paths[shard].name}, which gets {expected[0, shard]:,} of "
             f"{expected[1, shard]:,}; delete them and run the workflow again"
         )
+
+
+def _write_sorted(
+    queues: Mapping[Path, str | None],
+    places: range,
+    totals: ShardTotals,
+    paths: Sequence[Path],
+    allowed: MemoryLimit,
+) -> None:
+    """Write shards of shuffled documents, sorted by their numbers; a batch of places fits into memory.
+
+    Args:
+        queues: domain of each file of documents; empty for a single source.
+        places: places of the shards; each shard has the same number of them.
+        totals: documents and bytes of all places.
+        paths: output files.
+        allowed: memory limit.
+    """
+    buckets = len(places) // len(paths)
+    plain = totals.longest[places.start : places.stop].reshape(-1, buckets).max(axis=1) > LONG
+
+    def read_sorted() -> Iterator[tuple[int, str, Document]]:
+        for batch in batches_of(places, totals, allowed):
+            rows = [
+                (place, domain or "", document)
+                for queue, domain in queues.items()
+                for place, document in _read(queue, places, batch)
+            ]
+            # Taken from the end, so that a written document is freed.
+            rows.sort(key=lambda row: (row[0], row[2].document), reverse=True)
+            while rows:
+                yield rows.pop()
+
+    written = np.zeros((2, len(paths)), np.int64)
+    by_shard = groupby(read_sorted(), key=lambda row: (row[0] - places.start) // buckets)
+    following = next(by_shard, None)
+    for shard, path in enumerate(paths):
+        with open_shards([path], [0] if plain[shard] else [], with_domain=any(queues.values())) as add:
+            if following is None or following[0] != shard:
+                continue
+            for _, domain, document in following[1]:
+                written[:, shard] += 1, len(document.text)
+                add(document, domain=domain)
+            following = next(by_shard, None)
+    sums = np.stack([totals.documents, totals.bytes])[:, places.start : places.stop]
+    _check_written(list(queues), written, sums.reshape(2, -1, buckets).sum(axis=2), paths)
+
+
+def _domain_of(queue: Path) -> str | None:
+    """Return the domain of a file's documents, empty for a single source; None if they are not shuffled."""
+    with parquet(queue, "the texts of a part", "delete it and run the workflow again") as file:
+        about = file.metadata.metadata or {}
+        return about[DOMAIN].decode() if DOMAIN in about else None
 
 
 class _Queue:

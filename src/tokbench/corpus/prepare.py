@@ -1,14 +1,14 @@
 """Preparation of a corpus: read its source, split it by document, write sharded Parquet."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tokbench.corpus.documents import Findings, read_findings, write_findings
 from tokbench.corpus.duplicates import equal_files
 from tokbench.corpus.limits import check_text, language_of, without_limits
+from tokbench.corpus.mixing import Draw
 from tokbench.corpus.partitions import batches_of, partition_part, write_partitions
 from tokbench.corpus.parts import write_sizes
 from tokbench.corpus.read import read_source
@@ -24,8 +24,20 @@ from tokbench.runtime.memory_limit import DEFAULT, MemoryLimit
 UNBOUND = MemoryLimit(DEFAULT, 1_800_000_000)
 
 
+class PreparedSource(NamedTuple):
+    """A source that can be read.
+
+    Attributes:
+        source: its options.
+        cache: downloaded Parquet file of a hub source (default: none).
+    """
+
+    source: Source
+    cache: Path | None = None
+
+
 def prepare(
-    source: Source,
+    source: Source | Mapping[str, PreparedSource],
     shares: Mapping[str, float | str],
     seed: int,
     shards: int,
@@ -36,23 +48,24 @@ def prepare(
     drop_duplicates: bool = False,
     units: Path | None = None,
     normalize: Literal["nfc"] | None = None,
+    draw: Draw | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Write ``folder/{split}/{shard}.parquet`` for every split.
 
-    The steps are those of a corpus in parts. The sizes of the documents are read, and documents are assigned to shards.
-    Then the source is read again, its texts are sorted by shard, and the shards are written. The memory limit bounds
-    the texts in memory; the output does not depend on it.
+    The steps are those of a corpus in parts; each source is a part. The sizes of the documents are read, and documents
+    are assigned to shards. Then the source is read again, its texts are sorted by shard, and the shards are written.
+    The memory limit bounds the texts in memory; the output does not depend on it.
 
     ``folder/manifest.json`` lists how many documents are in pieces, how many have no language although others have one
-    (written as ``und``), and everything that is left out or changed.
+    (written as ``und``), and everything that is drawn, left out or changed.
 
     Args:
-        source: source of the documents.
+        source: source of the documents, or the sources of a mixture by name.
         shares: share of bytes of each split, or the name of an identical split.
         seed: seed of the assignment of documents to splits.
         shards: number of shards per split.
         folder: output folder, also used for temporary files.
-        cache: downloaded Parquet file of a hub source.
+        cache: downloaded Parquet file of a single hub source.
         allowed: memory limit.
         longest: bytes above which a document is written in pieces, see :func:`tokbench.corpus.read.read_source`
             (default: no limit). Pieces are consecutive rows of one shard. Shard, limits and shares depend on the total
@@ -61,6 +74,7 @@ def prepare(
             :mod:`tokbench.corpus.duplicates` (default: False).
         units: table of documents that belong together and fall into one split, see :mod:`tokbench.corpus.units`.
         normalize: normalization of each document (default: none).
+        draw: documents to draw and shuffle, see :mod:`tokbench.corpus.mixing` (default: all in their order).
 
     Returns:
         Documents and bytes of each split that has a share; a document in pieces counts as one.
@@ -69,34 +83,55 @@ def prepare(
         TokbenchError: a document, or the number of documents, is too large for the memory; the source changed between
             reads; or see :func:`tokbench.corpus.splits.split_documents`.
     """
-    plain, notes = without_limits(source), Notes()
-    read = partial(read_source, source, cache, longest=longest, normalize=normalize)
-
-    def languages() -> Iterator[str]:
-        documents = read_source(plain, cache, longest=longest)
-        return (language_of(source, document.language) for document in documents)
-
+    sources = source if isinstance(source, Mapping) else {"": PreparedSource(source, cache)}
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder, prefix=".parts-") as name:
         places = Path(name)
         # Sizes, splits and shards of the documents, then their texts sorted by shard.
-        sizes, part, queue = places / "sizes.parquet", places / "0000.parquet", places / "queue.parquet"
-        check_text(source, *write_sizes(read(notes=notes), sizes, notes), languages)
+        sizes = [places / f"sizes-{part:04}.parquet" for part in range(len(sources))]
+        for (domain, prepared), path in zip(sources.items(), sizes, strict=True):
+            _write_sizes(domain, prepared, path, longest, normalize)
+        plain = {domain: without_limits(prepared.source) for domain, prepared in sources.items()}
         split_totals = assign_documents(
-            plain, shares, seed, shards, [sizes], places, allowed, longest, drop_duplicates, units
+            plain, shares, seed, shards, sizes, places, allowed, longest, drop_duplicates, units, draw
         )
         totals = read_totals(places)
         all_places = range(len(totals.documents))
-        partition_part(plain, read(), part, batches_of(all_places, totals, allowed), queue, allowed)
+        queues = [places / f"queue-{part:04}.parquet" for part in range(len(sources))]
+        for part, (domain, prepared) in enumerate(sources.items()):
+            documents = read_source(prepared.source, prepared.cache, longest=longest, normalize=normalize)
+            groups = batches_of(all_places, totals, allowed)
+            partition_part(plain[domain], documents, places / f"{part:04}.parquet", groups, queues[part], allowed)
         paths = [path for split in split_totals for path in shard_paths(folder, split, shards)]
-        write_partitions([queue], all_places, totals, paths, allowed)
+        write_partitions(queues, all_places, totals, paths, allowed)
         findings: Findings = read_findings(places)
     # Splits that equal others, and the notes of the manifest.
     link_splits(folder, shares)
-    unread = left_out(source) if isinstance(source, FileSource) else []
-    findings |= {key: lines for key, lines in {"left_out": unread, "equal_files": equal_files(source)}.items() if lines}
+    read = [prepared.source for prepared in sources.values()]
+    unread = [line for one in read if isinstance(one, FileSource) for line in left_out(one)]
+    findings |= {key: lines for key, lines in {"left_out": unread, "equal_files": equal_files(*read)}.items() if lines}
     write_findings(folder, findings)
     return split_totals
+
+
+def _write_sizes(
+    domain: str, prepared: PreparedSource, path: Path, longest: int | None, normalize: Literal["nfc"] | None
+) -> None:
+    """Write the sizes of a source's documents.
+
+    Raises:
+        TokbenchError: the source has no text.
+    """
+    source, cache = prepared
+    notes = Notes()
+
+    def languages() -> Iterator[str]:
+        documents = read_source(without_limits(source), cache, longest=longest)
+        return (language_of(source, document.language) for document in documents)
+
+    documents = read_source(source, cache, longest=longest, notes=notes, normalize=normalize)
+    key = f"sources.{domain}" if domain else "source"
+    check_text(source, *write_sizes(documents, path, notes), languages, key)
 
 
 def link_shards(groups: Sequence[Path], shares: Mapping[str, float | str], shards: int, folder: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import COLUMNS, GROUP_BYTES, ContinuationPiece, Document, noted_rests, schema
+from tokbench.corpus.documents import DOMAIN, GROUP_BYTES, ContinuationPiece, Document, noted_rests, schema
 from tokbench.io.arrow import column, ends_of, number_column
 
 if TYPE_CHECKING:
@@ -33,15 +33,16 @@ LONG = 1 << 26
 While Parquet writes, it keeps four copies of each group's least and greatest text, and then omits them as too long. A
 dictionary is one more copy for the writer and for each reader.
 """
-ROW = np.dtype([("document", "<i8"), ("size", "<i8"), ("language", "<i4")])
-"""A document without its text: its position in the source, its size in bytes, and the number of its language tag."""
-_row = Struct("<qqi").pack
+ROW = np.dtype([("document", "<i8"), ("size", "<i8"), ("language", "<i4"), ("domain", "<i4")])
+"""A document without its text: its position in the source, its size in bytes, and the numbers of its language tag and
+its domain."""
+_row = Struct("<qqii").pack
 
 
 class Add(Protocol):
     """Function that adds a document to the shard with this number."""
 
-    def __call__(self, document: Document, shard: int = 0) -> None: ...
+    def __call__(self, document: Document, shard: int = 0, domain: str = "") -> None: ...
 
 
 def shard_paths(folder: Path, split: str, shards: int) -> list[Path]:
@@ -50,22 +51,27 @@ def shard_paths(folder: Path, split: str, shards: int) -> list[Path]:
 
 
 @contextmanager
-def open_shards(paths: Sequence[Path | str], plain: Collection[int] = ()) -> Iterator[Add]:
+def open_shards(
+    paths: Sequence[Path | str], plain: Collection[int] = (), *, with_domain: bool = False
+) -> Iterator[Add]:
     """Open shards for writing. A single shard is written as its documents arrive; several are kept in memory until the
     end.
 
     Args:
         paths: output files, in a folder that is written atomically.
         plain: numbers of the shards with a document of more than :data:`LONG` bytes.
+        with_domain: whether documents have a domain, the name of their source in a mixture (default: False).
 
     Returns:
         A function that adds a document to a shard. The files are complete when the block ends without an error.
     """
     tags = Tags()
-    shards = [_Shard(Path(path), tags, plain=number in plain) for number, path in enumerate(paths)]
+    shards = [
+        _Shard(Path(path), tags, plain=number in plain, with_domain=with_domain) for number, path in enumerate(paths)
+    ]
 
-    def add(document: Document, shard: int = 0) -> None:
-        shards[shard].add(document)
+    def add(document: Document, shard: int = 0, domain: str = "") -> None:
+        shards[shard].add(document, domain)
         if len(shards) == 1:
             shards[0].write()
 
@@ -79,7 +85,7 @@ def open_shards(paths: Sequence[Path | str], plain: Collection[int] = ()) -> Ite
 
 
 class Tags:
-    """Language tags as numbers, in order of first appearance."""
+    """Language tags and domains as numbers, in order of first appearance."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -101,20 +107,23 @@ class Tags:
 class _Shard:
     """File of one shard, and its row groups that are not written yet."""
 
-    def __init__(self, path: Path, tags: Tags, *, plain: bool) -> None:
-
+    def __init__(self, path: Path, tags: Tags, *, plain: bool, with_domain: bool) -> None:
         self._path = path
         self._tags = tags
-        self._dictionary_columns: bool | list[str] = [name for name in COLUMNS if name != "text"] if plain else True
+        self._schema = schema(with_domain)
+        self._dictionary_columns: bool | list[str] = (
+            [name for name in self._schema.names if name != "text"] if plain else True
+        )
         self._rests = array("q")
         self._groups: list[tuple[bytes | bytearray, bytes | bytearray]] = []
         self._rows, self._text = bytearray(), bytearray()
         self._writer: pq.ParquetWriter | None = None
 
-    def add(self, document: Document) -> None:
+    def add(self, document: Document, domain: str) -> None:
         if isinstance(document, ContinuationPiece):
             self._rests.append(document.document)
-        row = _row(document.document, len(document.text), self._tags.number(document.language))
+        tags = self._tags.number(document.language), self._tags.number(domain)
+        row = _row(document.document, len(document.text), *tags)
         if not self._rows and len(document.text) >= GROUP_BYTES:
             self._groups.append((row, document.text))  # Avoid a copy of a long text.
             return
@@ -132,12 +141,14 @@ class _Shard:
                 self._writer = self._open()
             packed, text = self._groups.pop(0)
             rows = np.frombuffer(packed, ROW)
-            columns = [
-                number_column(rows["document"]),
-                self._tags.column(rows["language"]),
-                column(pa.large_binary(), len(rows), ends_of(rows["size"], np.int64), text),
-            ]
-            self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema()))
+            columns = {
+                "document": number_column(rows["document"]),
+                "language": self._tags.column(rows["language"]),
+                DOMAIN: self._tags.column(rows["domain"]),
+                "text": column(pa.large_binary(), len(rows), ends_of(rows["size"], np.int64), text),
+            }
+            arrays = [columns[name] for name in self._schema.names]
+            self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
     def finish(self) -> None:
         """Write all remaining rows and close the file; the last row group may be empty."""
@@ -161,7 +172,7 @@ class _Shard:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         return pq.ParquetWriter(
             self._path,
-            schema(),
+            self._schema,
             compression="zstd",
             write_page_checksum=True,
             use_dictionary=self._dictionary_columns,

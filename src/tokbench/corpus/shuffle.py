@@ -1,6 +1,7 @@
 """Assignment of documents to splits and shards, from the sizes of all documents in order.
 
-A place is the number of a shard over all splits: shard k of split s has the place s * shards per split + k.
+A place is the number of a shard over all splits: shard k of split s has the place s * shards per split + k. If
+documents are drawn and shuffled, a shard has one place or more, see :class:`tokbench.corpus.mixing.DrawnRows`.
 """
 
 from array import array
@@ -15,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import UNTAGGED, merge_untagged, untagged_findings, untagged_in, write_findings
+from tokbench.corpus.documents import UNTAGGED, Findings, merge_untagged, untagged_findings, untagged_in, write_findings
 from tokbench.corpus.duplicates import DIGEST, Duplicates, compared_splits
 from tokbench.corpus.languages import UNDETERMINED
 from tokbench.corpus.limits import Limits, check_text, is_limited, language_of
+from tokbench.corpus.mixing import PER_DRAWN_DOCUMENT, Draw, DrawnRows, draw_documents
 from tokbench.corpus.parts import ROWS, PartSizes
 from tokbench.corpus.shards import LONGEST
 from tokbench.corpus.sources import Source
@@ -36,6 +38,9 @@ PER_DOCUMENT = 20
 PLACES = pa.schema([("document", pa.int64()), ("size", pa.int64()), ("place", pa.int32())])
 SHARDS = pa.schema([("documents", pa.int64()), ("bytes", pa.int64()), ("longest", pa.int64())])
 MOST_PLACES = 1 << 20
+DOMAIN, BUCKETS = b"domain", b"buckets"
+"""Metadata of the places of drawn documents: name of the source in a mixture (empty for a single source), and the
+number of places of each shard."""
 REMEDY = "delete its folder and run the workflow again"
 
 
@@ -48,7 +53,7 @@ class ShardTotals(NamedTuple):
 
 
 def assign_documents(
-    source: Source,
+    source: Source | Mapping[str, Source],
     shares: Mapping[str, float | str],
     seed: int,
     shards: int,
@@ -58,6 +63,7 @@ def assign_documents(
     longest: int | None = None,
     drop_duplicates: bool = False,
     units: Path | None = None,
+    draw: Draw | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Assign the documents of every part to shards, ``{part}.parquet``, and sum up each shard, ``shards.parquet``.
 
@@ -65,52 +71,79 @@ def assign_documents(
     and place are -1 if the limits exclude the document; only the place is -1 if no split contains it.
 
     Args:
-        source: source whose limits apply.
+        source: source whose limits apply, or the sources of a mixture by name.
         shares: see :func:`tokbench.corpus.prepare.prepare`.
         seed: seed of the assignment.
         shards: number of shards per split.
-        sizes: files of sizes in the order of the parts, see :func:`tokbench.corpus.parts.write_sizes`.
+        sizes: files of sizes in the order of the parts, see :func:`tokbench.corpus.parts.write_sizes`. Each source of a
+            mixture has the same number of parts.
         folder: output folder.
         allowed: memory limit. Each document needs :data:`PER_DOCUMENT` bytes, plus a digest if documents are compared.
         longest: bytes above which documents are in pieces.
         drop_duplicates: as in :func:`tokbench.corpus.prepare.prepare`.
-        units: as in :func:`tokbench.corpus.prepare.prepare`.
+        units: as in :func:`tokbench.corpus.prepare.prepare`; not with ``draw``.
+        draw: documents to draw and shuffle (default: None, all documents in their order). Their numbers are positions
+            in the shuffled order, and other documents have none.
 
     Returns:
         Documents and bytes of each split that has a share; a document in pieces counts as one.
 
     Raises:
         TokbenchError: a file of sizes is damaged; a document, or the number of documents, is too large; or see
-            :func:`tokbench.corpus.splits.split_documents`.
+            :func:`tokbench.corpus.splits.split_documents` and :func:`tokbench.corpus.mixing.draw_documents`.
     """
+    sources = source if isinstance(source, Mapping) else {"": source}
     fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
     parts = [PartSizes(path) for path in sizes]
     total = sum(map(len, parts))
-    compared = bool(compared_splits(fractions))
-    if total * (PER_DOCUMENT + DIGEST * compared) > allowed.room:
+    compared = bool(compared_splits(fractions)) or draw is not None
+    if total * (PER_DOCUMENT + DIGEST * compared + PER_DRAWN_DOCUMENT * (draw is not None)) > allowed.room:
         raise TokbenchError(
             f"{total:,} documents need more than the {allowed.megabytes:,} MB of memory that are allowed; "
             "allow it more (--memory), or make several corpora"
         )
     # Documents within the limits, as a whole and not in pieces, are assigned to splits.
-    contents = _SourceDocuments(source, total, with_digests=compared)
-    for batch in chain.from_iterable(parts):
-        contents.add(*batch)
+    contents = _SourceDocuments(total, with_digests=compared)
+    each = len(parts) // len(sources)
+    for number, (name, of_source) in enumerate(sources.items()):
+        contents.begin(name, of_source)
+        for batch in chain.from_iterable(parts[number * each : (number + 1) * each]):
+            contents.add(*batch)
+    pieces = None if draw is None else contents.piece_sizes()
     complete_sizes, languages = contents.documents()
-    grouped = None if units is None else number_units(units, contents.numbers())
-    splits = split_documents(complete_sizes, fractions, seed, languages, grouped)
+    digests = contents.digests()
+    drawn = None if draw is None else draw_documents(draw, complete_sizes, digests, contents.counts(), seed)
+    if drawn is None:
+        grouped = None if units is None else number_units(units, contents.numbers())
+        splits = split_documents(complete_sizes, fractions, seed, languages, grouped)
+    else:
+        splits = np.full(len(complete_sizes), UNUSED, np.int8)
+        # Each language of each source is split in these shares.
+        strata = languages * len(sources) + np.repeat(np.arange(len(sources), dtype=np.int32), contents.counts())
+        splits[drawn.order] = split_documents(complete_sizes[drawn.order], fractions, seed, strata[drawn.order])
     if units is not None:
         check_documents(units, splits, fractions)
-    duplicates = Duplicates(contents.digests(), splits, fractions, complete_sizes)
+    duplicates = Duplicates(digests, splits, fractions, complete_sizes)
     if drop_duplicates:
         duplicates.drop(splits)
-    del complete_sizes, languages
+    del complete_sizes, languages, digests
+    # Drawn documents are shuffled; a shard that is larger than a bucket has several places.
+    rows = None
+    if drawn is not None and pieces is not None:
+        rows = DrawnRows(drawn.order, splits, pieces, np.asarray(contents.rests, np.int64), len(fractions), shards)
+        del pieces
     # The documents of each split go to its shards in turn; pieces follow the document that they continue.
-    totals = ShardTotals(*np.zeros((3, len(fractions) * shards), np.int64))
+    buckets = 1 if rows is None else rows.buckets
+    if len(fractions) * shards * buckets > MOST_PLACES:
+        raise TokbenchError(
+            f"{len(fractions) * shards * buckets:,} places of shards are too many; make several corpora"
+        )
+    totals = ShardTotals(*np.zeros((3, len(fractions) * shards * buckets), np.int64))
     dealt = np.zeros(len(fractions), np.int64)
     first = numbered = used = 0
     last = np.int32(UNUSED)
     for number, part in enumerate(parts):
+        domain = list(sources)[number // each]
         with _open_writer(folder / f"{number:04}.parquet", PLACES) as writer:
             for lengths, _, which, _ in part:
                 admitted = contents.is_admitted[first : first + len(lengths)]
@@ -118,8 +151,11 @@ def assign_documents(
                 part_splits = splits[used : used + int(begins.sum())]
                 placed = np.append(last, shards_of(part_splits, shards, dealt))
                 numbers, places = np.full((2, len(lengths)), UNUSED, np.int64)
-                numbers[admitted] = np.arange(numbered, numbered + len(begins))
-                places[admitted] = placed[np.cumsum(begins)]
+                positions = np.arange(numbered, numbered + len(begins))
+                if rows is None:
+                    numbers[admitted], places[admitted] = positions, placed[np.cumsum(begins)]
+                else:
+                    numbers[admitted], places[admitted] = rows.numbers[positions], rows.places[positions]
                 _add(totals, places, lengths)
                 writer.write_batch(_batch(PLACES, numbers, lengths, places))
                 first, last = first + len(lengths), placed[-1]
@@ -127,6 +163,8 @@ def assign_documents(
             about = {LONGEST_KEY.decode(): f"{part.longest}"} if part.longest else {}
             if contents.untagged:
                 about[UNTAGGED.decode()] = UNDETERMINED
+            if rows is not None:
+                about |= {DOMAIN.decode(): domain, BUCKETS.decode(): f"{buckets}"}
             if about:
                 writer.add_key_value_metadata(about)
     with _open_writer(folder / "shards.parquet", SHARDS) as writer:
@@ -135,8 +173,10 @@ def assign_documents(
     notes = Notes()
     for part in parts:
         notes.add(part.notes)
-    findings = describe_splits(contents.rests, longest) | untagged_findings(contents.untagged) | notes.lines()
-    write_findings(folder, {**findings, **duplicates.lines(drop_duplicates)})
+    findings: Findings = {} if drawn is None else {"drawn": drawn.lines}
+    findings |= describe_splits(contents.rests, longest) | untagged_findings(contents.untagged) | notes.lines()
+    findings |= duplicates.lines(drop_duplicates)
+    write_findings(folder, findings)
     sums = totals.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
     return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
 
@@ -151,6 +191,8 @@ class ShardAssignment:
         longest: bytes of the part's longest document or piece.
         longest_in_pieces: bytes of its longest document that is in pieces, or 0.
         untagged: language of documents without a tag; empty if no document of the corpus has a tag.
+        domain: source of a mixture that the part is of; empty for a single source, None if documents are not drawn.
+        buckets: number of places of each shard.
 
     Raises:
         TokbenchError: it is missing or damaged.
@@ -159,7 +201,7 @@ class ShardAssignment:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.number = self.longest = self.longest_in_pieces = 0
-        self.untagged = ""
+        self.untagged, self.domain, self.buckets = "", None, 1
         for _, sizes, _ in self.read():
             self.number += len(sizes)
             self.longest = max(self.longest, int(sizes.max(initial=0)))
@@ -173,6 +215,9 @@ class ShardAssignment:
             require(file.schema_arrow, **dict.fromkeys(PLACES.names, "whole numbers"))
             self.longest_in_pieces = longest_in(file.metadata.metadata)
             self.untagged = untagged_in(file.metadata.metadata)
+            about = file.metadata.metadata or {}
+            self.domain = about[DOMAIN].decode() if DOMAIN in about else None
+            self.buckets = int(about.get(BUCKETS, 1))
             for batch in pieces(file, PLACES.names, ROWS):
                 numbers, sizes, places = (array_of(column.cast(pa.int64())) for column in batch.columns)
                 if batch.num_rows and (sizes.min() < 0 or places.min() < UNUSED or places.max() > MOST_PLACES):
@@ -195,7 +240,7 @@ def read_totals(folder: Path) -> ShardTotals:
 
 
 class _SourceDocuments:
-    """Sizes, languages and digests of the documents within a source's limits.
+    """Sizes, languages and digests of the documents within the limits of their source.
 
     Attributes:
         is_admitted: whether each document or piece is within the limits, bool [n].
@@ -203,11 +248,10 @@ class _SourceDocuments:
         untagged: number of admitted documents without a language if others have one; known after :meth:`documents`.
     """
 
-    def __init__(self, source: Source, number: int, *, with_digests: bool) -> None:
-        self._source = source
+    def __init__(self, number: int, *, with_digests: bool) -> None:
+        self._sources: dict[str, tuple[Source, int]] = {}
         self._digests = np.empty((number if with_digests else 0, 2), np.uint64)
         self._document_count = 0
-        self._limits = Limits(source) if is_limited(source) else None
         self._sizes = np.empty(number, np.int32)
         self._languages = np.empty(number, np.int32)
         self.is_admitted = np.ones(number, bool)
@@ -215,11 +259,29 @@ class _SourceDocuments:
         self._numbers: dict[str, int] = {}
         self._position = self._admitted_count = self.untagged = 0
 
+    def begin(self, name: str, source: Source) -> None:
+        """Begin the next source, whose limits apply to the documents that are added."""
+        self._sources[name] = source, self._document_count
+        self._source = source
+        self._limits = Limits(source) if is_limited(source) else None
+
+    def counts(self) -> list[int]:
+        """Return the number of documents of each source."""
+        counts: list[int] = np.diff([*(begin for _, begin in self._sources.values()), self._document_count]).tolist()
+        return counts
+
+    def piece_sizes(self) -> NDArray[np.int32]:
+        """Return the sizes of documents and pieces, int32 [pieces]."""
+        return self._sizes[: self._admitted_count]
+
     def documents(self) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return sizes and languages of complete documents, and free them."""
         sizes, self._sizes = document_sizes(self._sizes[: self._admitted_count], self.rests), np.empty(0, np.int32)
         languages, self._languages = self._languages[: self._admitted_count], np.empty(0, np.int32)
-        check_text(self._source, len(sizes), int(sizes.sum(dtype=np.int64)), lambda: self._numbers)
+        begins = [*(begin for _, begin in self._sources.values()), len(sizes)]
+        for (name, (source, begin)), end in zip(self._sources.items(), begins[1:], strict=True):
+            size = int(sizes[begin:end].sum(dtype=np.int64))
+            check_text(source, end - begin, size, lambda: self._numbers, f"sources.{name}" if name else "source")
         self.untagged = merge_untagged(languages, self._numbers)
         return sizes, np.delete(languages, self.rests) if self.rests else languages
 

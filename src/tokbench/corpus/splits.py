@@ -119,15 +119,16 @@ def _random_batches(number: int, seed: int) -> Iterator[NDArray[np.int64]]:
     for start in range(1 << bits):
         numbers, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
         for first in range(0, number, CHUNK):
-            mixed = _mix(np.arange(first, min(first + CHUNK, number), dtype=np.uint64), seed)
+            mixed = mix(np.arange(first, min(first + CHUNK, number), dtype=np.uint64), seed)
             members = np.flatnonzero(mixed >> np.uint64(64 - BITS) >> np.uint64(BITS - bits) == start)
             numbers.append(members + first)
             keys.append(mixed[members])
         yield np.concatenate(numbers)[np.argsort(np.concatenate(keys), kind="stable")]
 
 
-def _mix(values: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
-    """Return the SplitMix64 finaliser (Steele, Lea and Flood 2014), a fixed hash, so that splits never change."""
+def mix(values: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
+    """Return the SplitMix64 finaliser (Steele, Lea and Flood 2014) of uint64 values and a seed, a fixed hash, so that
+    splits never change."""
     mixed = values + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

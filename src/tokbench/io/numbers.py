@@ -8,6 +8,7 @@ caller sets the bounds.
 import math
 import operator
 import re
+from fractions import Fraction
 from typing import Any
 
 from tokbench.errors import TokbenchError, shortened
@@ -31,6 +32,11 @@ MOST_THREADS = 1024
 
 INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 REAL = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+BYTE_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.ASCII)
+UNITS = {prefix: 1000**power for power, prefix in enumerate(["", "K", "M", "G", "T"])} | {
+    f"{prefix}i": 1024**power for power, prefix in enumerate(["K", "M", "G", "T"], 1)
+}
+"""Bytes of a unit: powers of 1,000, or of 1,024 with ``i``, as in ``GiB``."""
 DIGITS = 20
 """Digits of the largest 64-bit number. Longer ones are rejected before conversion, whose time is quadratic."""
 
@@ -49,6 +55,20 @@ def whole_number(text: str, least: int | None = None, most: int = LARGEST_COUNT)
     if value > most or (least is not None and value < least):
         raise ValueError(f"'{text}' is not {_between(least, most)}")
     return value
+
+
+def byte_size(value: Any) -> Any:
+    """Return the bytes of a size with a unit, such as ``2GB``, ``1.5 GB`` or ``512MiB``; other values unchanged.
+
+    Raises:
+        ValueError: a text is not of this form.
+    """
+    if not isinstance(value, str):
+        return value
+    match = BYTE_SIZE.fullmatch(value)
+    if match is None:
+        raise ValueError(f"'{shortened(value)}' is not a number of bytes; write it as in 2000000, 2MB or 1.5GB")
+    return int(Fraction(match[1]) * UNITS[match[2][:-1].upper().replace("I", "i")])
 
 
 def whole_argument(name: str, value: Any, least: int, most: int) -> int:

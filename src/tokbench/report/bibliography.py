@@ -18,6 +18,8 @@ from tokbench.stage import stages
 EMBEDDED = ("cpython_documentation",)
 """Source of the embedded corpus. The text of a user's files has none; a data set of the hub gets a generated entry."""
 BYTE_NGRAMS = ("witten1991",)
+TEMPERATURE = ("devlin2019", "conneau2020")
+"""Sources of mixtures whose shares are powers of sizes."""
 
 
 def publication_keys(experiment: Experiment) -> list[str]:
@@ -27,13 +29,16 @@ def publication_keys(experiment: Experiment) -> list[str]:
 
 def _keys(experiment: Experiment) -> Iterator[str]:
     # Sources of text.
-    for corpus in experiment.corpora.values():
-        if isinstance(corpus.source, EmbeddedSource):
+    for source in (source for corpus in experiment.corpora.values() for source in corpus.named_sources.values()):
+        if isinstance(source, EmbeddedSource):
             yield from EMBEDDED
-        elif isinstance(corpus.source, FileSource) and (read_by := corpus_formats.find(type_of(corpus.source))):
+        elif isinstance(source, FileSource) and (read_by := corpus_formats.find(type_of(source))):
             yield from _keys_of_method(read_by)
-        if isinstance(corpus.source, HubSource):
-            yield _key_of_hub(corpus.source)
+        if isinstance(source, HubSource):
+            yield _key_of_hub(source)
+    for corpus in experiment.corpora.values():
+        if corpus.temperature is not None:
+            yield from TEMPERATURE
     for parallel in experiment.parallel_corpora.values():
         yield from (_key_of_hub(pairs.source) for pairs in parallel.on_hub())
     # The phases of each tokenizer that is built.

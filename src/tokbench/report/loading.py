@@ -86,7 +86,11 @@ def build_content(
         corpora=sorted(experiment.corpora, key=lambda name: name not in own_corpora),
         built_from=[name for name in experiment.corpora if name in building],
         baselines=list(dict.fromkeys(experiment.baselines().values())),
-        demonstration=all(isinstance(corpus.source, EmbeddedSource) for corpus in experiment.corpora.values()),
+        demonstration=all(
+            isinstance(source, EmbeddedSource)
+            for corpus in experiment.corpora.values()
+            for source in corpus.named_sources.values()
+        ),
         highlight=experiment.report.highlight or "",
     )
 

@@ -44,9 +44,10 @@ def _parallel(experiment: "Experiment") -> list[ParallelTarget]:
 
 
 def _format(experiment: "Experiment", wildcards: Any) -> list[str]:
-    """Return the module of the format of a corpus's files; empty if it has none."""
-    read_by = corpus_formats.find(type_of(experiment.corpora[wildcards.corpus].source))
-    return [read_by.module] if read_by else []
+    """Return the modules of the formats of a corpus's files; empty if it has none."""
+    sources = experiment.corpora[wildcards.corpus].named_sources.values()
+    formats = (corpus_formats.find(type_of(source)) for source in sources)
+    return list(dict.fromkeys(read_by.module for read_by in formats if read_by))
 
 
 def _formats_of_pairs(experiment: "Experiment", wildcards: Any) -> list[str]:

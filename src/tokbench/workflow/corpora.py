@@ -25,33 +25,32 @@ class Corpora:
     """The corpora of one experiment; wildcards name one, or the digest of a downloaded one."""
 
     experiment: Experiment
-    _known_parts: dict[str, list[SourcePart]] = field(default_factory=dict)
+    _known_parts: dict[str, list[tuple[str, SourcePart]]] = field(default_factory=dict)
 
     def digest(self, wildcards: Any) -> list[str]:
-        """Return the digest of a hub corpus's recipe, so that experiments share downloads; empty for other corpora."""
-        source = self.experiment.corpora[wildcards.corpus].source
-        return [_digest(source)] if isinstance(source, HubSource) else []
+        """Return the digests of a corpus's hub sources, so that experiments share downloads."""
+        return [_digest(source) for source in self._sources(wildcards).values() if isinstance(source, HubSource)]
 
     def fetch_recipe(self, wildcards: Any) -> str:
         """Return the recipe of the hub source with this digest."""
-        sources = [corpus.source for corpus in self.experiment.corpora.values()]
+        corpora = self.experiment.corpora.values()
+        sources = [source for corpus in corpora for source in corpus.named_sources.values()]
         hub = (source for source in sources if isinstance(source, HubSource))
         return canonical(_recipe(next(source for source in hub if _digest(source) == wildcards.digest)))
 
     def files(self, wildcards: Any) -> list[str]:
         """Return the user's files of a corpus."""
-        source = self.experiment.corpora[wildcards.corpus].source
-        return [str(path) for path in files_of(source)] if isinstance(source, FileSource) else []
+        sources = [source for source in self._sources(wildcards).values() if isinstance(source, FileSource)]
+        return [str(path) for source in sources for path in files_of(source)]
 
     def parallel(self, wildcards: Any) -> list[str]:
         """Return the parallel corpus whose sides a corpus contains; empty for other sources."""
-        source = self.experiment.corpora[wildcards.corpus].source
-        return [source.corpus] if isinstance(source, ParallelSource) else []
+        return [source.corpus for source in self._sources(wildcards).values() if isinstance(source, ParallelSource)]
 
     def recipe(self, wildcards: Any) -> str:
-        """Return source, splits, shards and seed. Files are inputs of the rule and not part of it."""
+        """Return sources, splits, shards and seed. Files of a single source are inputs of the rule, not part of it."""
         recipe = self._recipe(wildcards)
-        if not isinstance(recipe["source"].get("path"), dict):
+        if "source" in recipe and not isinstance(recipe["source"].get("path"), dict):
             recipe["source"].pop("path", None)
         if recipe["parts"] == 1:
             del recipe["parts"]
@@ -60,9 +59,10 @@ class Corpora:
     def settings(self, wildcards: Any) -> str:
         """Return the recipe with the tags of files in place of their paths, so that files may be moved."""
         recipe = json.loads(self.recipe(wildcards))
-        source = self.experiment.corpora[wildcards.corpus].source
-        if isinstance(source, FileSource) and "path" in recipe["source"]:
-            recipe["source"]["path"] = [tag for tag, _ in tagged_files(source)]
+        for name, source in self._sources(wildcards).items():
+            values = _source_in(recipe, name)
+            if isinstance(source, FileSource) and "path" in values:
+                values["path"] = [tag for tag, _ in tagged_files(source)]
         return canonical(recipe)
 
     def parallel_settings(self, wildcards: Any) -> str:
@@ -106,12 +106,17 @@ class Corpora:
         return self.files_at_once(wildcards) + self.units_at_once(wildcards)
 
     def digest_at_once(self, wildcards: Any) -> list[str]:
-        """Return the digest of a hub corpus that one job reads."""
+        """Return the digests of the hub sources of a corpus that one job reads."""
         return [] if self._in_parts(wildcards) else self.digest(wildcards)
 
     def parts(self, wildcards: Any) -> list[str]:
-        """Return the names of the parts of a corpus."""
-        return _names(self.experiment.corpora[wildcards.corpus].parts)
+        """Return the names of the parts of a corpus, source after source."""
+        return _names(self.experiment.corpora[wildcards.corpus].parts * len(self._sources(wildcards)))
+
+    def digest_of_part(self, wildcards: Any) -> list[str]:
+        """Return the digest of the hub source that a part is of; empty for other sources."""
+        source = self._sources(wildcards)[self._part(wildcards)[0]]
+        return [_digest(source)] if isinstance(source, HubSource) else []
 
     def groups(self, wildcards: Any) -> list[str]:
         """Return the names of the groups of shards that are written together, for a corpus in parts."""
@@ -121,15 +126,15 @@ class Corpora:
 
     def files_of_part(self, wildcards: Any) -> list[str]:
         """Return the user's files of a part."""
-        return [str(file) for _, file in self._part(wildcards).files]
+        return [str(file) for _, file in self._part(wildcards)[1].files]
 
     def begin(self, wildcards: Any) -> str:
         """Return the fraction of the first file that precedes the part."""
-        return "{}/{}".format(*self._part(wildcards).span.begin.as_integer_ratio())
+        return "{}/{}".format(*self._part(wildcards)[1].span.begin.as_integer_ratio())
 
     def end(self, wildcards: Any) -> str:
         """Return the fraction of the last file at which the part ends."""
-        return "{}/{}".format(*self._part(wildcards).span.end.as_integer_ratio())
+        return "{}/{}".format(*self._part(wildcards)[1].span.end.as_integer_ratio())
 
     def sizes_recipe(self, wildcards: Any) -> str:
         """Return the options for reading a part, without other options of the corpus."""
@@ -146,10 +151,12 @@ class Corpora:
     def split_recipe(self, wildcards: Any) -> str:
         """Return limits, splits, shards and seed."""
         recipe = self._recipe(wildcards)
-        source = {key: recipe["source"][key] for key in recipe["source"] if key != "path"}
+        for name in self._sources(wildcards):
+            _source_in(recipe, name).pop("path", None)
+        read = ("duplicates", "source", "sources", "temperature", "sample", "bytes")
+        chosen = {key: recipe[key] for key in read if key in recipe}
         division = {**self._division(wildcards), **self._document_form(wildcards)}
-        dropped = {key: value for key, value in recipe.items() if key == "duplicates"}
-        return canonical({**division, **dropped, "source": source, "seed": self.experiment.seed})
+        return canonical({**division, **chosen, "seed": self.experiment.seed})
 
     def shards_recipe(self, wildcards: Any) -> str:
         """Return splits, shards and their groups."""
@@ -170,13 +177,18 @@ class Corpora:
         if corpus.longest_document == LONGEST_DOCUMENT:
             del recipe["longest_document"]
         del recipe["units"]
+        for key in ("source", "sources", "temperature", "sample", "bytes"):
+            if not recipe[key] and recipe[key] != 0:
+                del recipe[key]
         if corpus.duplicates == "keep":
             del recipe["duplicates"]
         if corpus.normalize is None:
             del recipe["normalize"]
-        for key, usual in {"encoding": UTF_8, "bad_lines": "reject"}.items():
-            if recipe["source"].get(key) == usual:
-                del recipe["source"][key]
+        for name in corpus.named_sources:
+            source = _source_in(recipe, name)
+            for key, usual in {"encoding": UTF_8, "bad_lines": "reject"}.items():
+                if source.get(key) == usual:
+                    del source[key]
         return recipe
 
     def _document_form(self, wildcards: Any) -> dict[str, Any]:
@@ -191,25 +203,37 @@ class Corpora:
 
     def _source_of_part(self, wildcards: Any, left_out: Collection[str]) -> dict[str, Any]:
         """Return the source without some keys; a mapping of tags to files is restricted to the part."""
-        source = self._recipe(wildcards)["source"]
+        name, part = self._part(wildcards)
+        source = _source_in(self._recipe(wildcards), name)
         tagged: dict[str, list[str]] = {}
-        for tag, file in self._part(wildcards).files:
+        for tag, file in part.files:
             tagged.setdefault(tag, []).append(str(file))
         paths = {"path": tagged} if isinstance(source.get("path"), dict) else {}
         return {key: source[key] for key in source if key not in {*left_out, "path"}} | paths
 
-    def _part(self, wildcards: Any) -> SourcePart:
+    def _sources(self, wildcards: Any) -> dict[str, Source]:
+        return self.experiment.corpora[wildcards.corpus].named_sources
+
+    def _part(self, wildcards: Any) -> tuple[str, SourcePart]:
+        """Return a part and the name of its source."""
         return self._parts(wildcards.corpus)[int(wildcards.part)]
 
-    def _parts(self, name: str) -> list[SourcePart]:
+    def _parts(self, name: str) -> list[tuple[str, SourcePart]]:
         """Return the parts of a corpus (cached). Tags are sorted, as they are in recipes."""
         if name not in self._known_parts:
             corpus = self.experiment.corpora[name]
-            source = corpus.source
-            if isinstance(source, FileSource) and isinstance(source.path, dict):
-                source = source.model_copy(update={"path": dict(sorted(source.path.items()))})
-            self._known_parts[name] = parts_of(source, corpus.parts)
+            self._known_parts[name] = []
+            for domain, source in corpus.named_sources.items():
+                if isinstance(source, FileSource) and isinstance(source.path, dict):
+                    source = source.model_copy(update={"path": dict(sorted(source.path.items()))})
+                self._known_parts[name] += [(domain, part) for part in parts_of(source, corpus.parts)]
         return self._known_parts[name]
+
+
+def _source_in(recipe: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the options of a source in a corpus's recipe; the only source has an empty name."""
+    source: dict[str, Any] = recipe["sources"][name]["source"] if name else recipe["source"]
+    return source
 
 
 def _without_paths(value: Any) -> Any:
