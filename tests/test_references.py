@@ -17,7 +17,7 @@ from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
 from tokbench.references import bibliography, entry, format_entry, read_references
 from tokbench.registry import Registry
-from tokbench.report.bibliography import BYTE_NGRAMS, EMBEDDED, publication_keys
+from tokbench.report.bibliography import BYTE_NGRAMS, EMBEDDED, TEMPERATURE, publication_keys
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 from tokbench.stage import stages
@@ -84,7 +84,7 @@ def test_every_entry_is_bibtex_and_cited() -> None:
         assert re.fullmatch(r"\d{4}\.\d{4,5}|", fields.get("eprint", ""))
     named = {key for registry in KINDS for method in registry.methods() for key in method.cites or ()}
     named |= {*EMBEDDED}
-    named |= {*BYTE_NGRAMS, *(key for stage in stages for key in stage.cites)}
+    named |= {*BYTE_NGRAMS, *TEMPERATURE, *(key for stage in stages for key in stage.cites)}
     assert read_references().keys() == named, "no entry without a use"
 
 
