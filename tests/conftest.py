@@ -68,6 +68,7 @@ LANGUAGE_MODELS = [
     "workflow/test_fingerprint",
     "test_safety",
     "io/test_disk_full",
+    "costs/test_transformer",
     "evaluation/test_bits_per_byte",
     "models/test_byte_lm",
     "models/test_kept_checkpoints",

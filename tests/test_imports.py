@@ -182,6 +182,7 @@ REJECTED = {
     "fetch_pairs": ("fetch_pairs --recipe {} -o pairs.parquet", f"{ROWS} yaml"),
     "fetch_tokenizer": ("fetch_tokenizer --recipe {} -o fetched", f"{ROWS} yaml"),
     "power": ("power .", TABLES),
+    "price": ("price .", f"{TABLES} pyarrow scipy yaml"),
     "trainings": ("trainings .", ""),
     "write_experiment": ("write_experiment --settings x -o out.json", ""),
     "fetch_tasks": ("fetch_tasks --recipe offline -o fetched", "pydantic yaml"),

@@ -50,6 +50,7 @@ from tokbench.stages.ngram_bits import NgramBitsOptions
 from tokbench.stages.robustness import RobustnessOptions
 from tokbench.stages.tables import StatisticsOptions
 from tokbench.stages.token_effects import CausalEffectOptions
+from tokbench.statistics.scale.target_model import TargetModel
 
 INTRODUCTION = f"""\
 # Configuration
@@ -201,6 +202,7 @@ def page() -> str:
             f"Tasks known by name: {', '.join(f'`{name}`' for name in local_tasks())}.",
             "",
             *section("## Runs", "runs.N", ModelRuns),
+            *section("## Target models", "targets.NAME", TargetModel),
             *section("## Causal effect of a token", "causal_effect", CausalEffectOptions),
             *section("## Translations", "translations.N", TranslationRuns),
             *section("### Separate vocabularies", "translations.N.tokenizers.N", TokenizerPair),

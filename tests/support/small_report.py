@@ -37,10 +37,13 @@ from tokbench.statistics.planning.measure_power import measure_power
 from tokbench.statistics.planning.seed_plan import detectable_by_seeds, plan_seeds
 from tokbench.statistics.scale.back_test import back_test, predict_scales
 from tokbench.statistics.scale.equal_bits import cost_at_equal_bits, model_costs
+from tokbench.statistics.scale.equal_cost import bits_at_equal_cost, compare_at_equal_cost
 from tokbench.statistics.scale.equal_flops import equal_arithmetic, equal_arithmetic_order
 from tokbench.statistics.scale.ladders import measure_ladders
+from tokbench.statistics.scale.prices import price_tokenizers
 from tokbench.statistics.scale.scale_lines import scale_groups
 from tokbench.statistics.scale.scaling import compare_scales, fit_scales, scale_orders
+from tokbench.statistics.scale.target_model import TargetModel
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.columns import (
     PERTURBED,
@@ -489,6 +492,13 @@ def perturbed_by_seed() -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**schema(PERTURBED_ANSWERS), "seed": pl.Int64})
 
 
+def target_model() -> dict[str, TargetModel]:
+    """Return a target, by name."""
+    shape = {"d_model": 512, "n_layers": 8, "n_heads": 8, "feed_forward": 1376, "max_seq_len": 2048}
+    use = {"serving_tokens_per_training_token": 0.5, "hardware": "a100", "mfu": 0.4}
+    return {"serve": TargetModel.model_validate(shape | use)}
+
+
 def scale_frames() -> dict[str, pl.DataFrame]:
     """Return the statistics of one model with three budgets of text; later variants need more bits."""
     shape: dict[str, Any] = {
@@ -518,7 +528,13 @@ def scale_frames() -> dict[str, pl.DataFrame]:
     along = pl.DataFrame(schema={**CONVERGENCE.schema, "seed": pl.Int64})
     groups = scale_groups(by_seed, along, trained, recipes, {}, {})
     predictions = predict_scales(groups, compare_model_bits(by_seed, {}))
+    planned = target_model()
+    baselines = dict.fromkeys(VARIANTS, "bpe")
+    compared = compare_at_equal_cost(planned, groups, baselines, {})
     return {
+        "prices": price_tokenizers(planned, tokens_by_document(), {}, baselines, groups, set()),
+        "bits_at_equal_cost": bits_at_equal_cost(planned, groups, baselines, {}, compared),
+        "equal_cost_comparisons": compared,
         "scale_fits": fit_scales(groups),
         "scale_comparisons": compare_scales(groups),
         "scale_orders": scale_orders(groups, compare_model_bits(by_seed, {})),
@@ -533,7 +549,8 @@ def scale_frames() -> dict[str, pl.DataFrame]:
     }
 
 
-PARTS = ("scale_fits", "scale_comparisons", "scale_orders", "scale_predictions", "scale_back_tests", "scale_ladders",
+PARTS = ("prices", "bits_at_equal_cost", "equal_cost_comparisons",
+         "scale_fits", "scale_comparisons", "scale_orders", "scale_predictions", "scale_back_tests", "scale_ladders",
          "ladder_plan", "model_costs",
          "cost_at_equal_bits", "equal_arithmetic",
          "equal_arithmetic_order",

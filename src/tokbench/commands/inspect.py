@@ -10,7 +10,7 @@ import click
 from tokbench.commands.declaration import command
 from tokbench.commands.inputs import FOLDER, TEXT, TOKENIZER, TokenizerPath
 from tokbench.commands.outputs import output_file, page
-from tokbench.commands.parameters import Whole, field_options, reading_options
+from tokbench.commands.parameters import OUTPUT_FORMAT, Whole, field_options, reading_options
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status
@@ -136,14 +136,7 @@ def _style() -> "Callable[[str, Result], str]":
 )
 @click.option("--premium", metavar="LANGUAGE", help="Print tokens relative to those of the same text in LANGUAGE.")
 @click.option("--all", "every", is_flag=True, help="Print all tables, not only the first three.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "markdown", "latex", "json", "csv"]),
-    default="text",
-    show_default=True,
-    help="Format of the output.",
-)
+@OUTPUT_FORMAT
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as --format json.")
 @field_options
 @reading_options

@@ -121,6 +121,17 @@ MEMORY = Whole(1)
 THREADS = Whole(1, MOST_THREADS)
 
 
+OUTPUT_FORMAT = click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "markdown", "latex", "json", "csv"]),
+    default="text",
+    show_default=True,
+    help="Format of the output.",
+)
+"""Option of commands that print tables."""
+
+
 def memory_option(default: int | None = None) -> Callable[[Command], Command]:
     """Return the option ``--memory MB``; without a default, memory is not limited."""
     without = "" if default else "; default: no limit"

@@ -34,6 +34,7 @@ from tokbench.models.translation.options import TranslationOptions
 from tokbench.options import Name, Options, Seed, VocabularySize
 from tokbench.segmentation import segmentations
 from tokbench.stage import Stages, stages
+from tokbench.statistics.scale.target_model import TargetModel
 from tokbench.tokenizer.folder import OWN
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
@@ -78,6 +79,8 @@ class BaseExperiment(Options):
     suite."""
     runs: list[ModelRuns] = Field(default_factory=list)
     """Language models to train and test."""
+    targets: dict[Name, TargetModel] = Field(default_factory=dict)
+    """Language models that are planned: the report has the cost of each tokenizer at them. Nothing is trained."""
     translation_models: dict[Name, TranslationModel] = Field(default_factory=dict)
     """Translation models: a preset's name, or a mapping of options; with ``preset``, its other keys change the
     preset."""

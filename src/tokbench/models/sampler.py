@@ -14,12 +14,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from tokbench.costs.devices import PEAKS
 from tokbench.runtime.memory_limit import peak_resident_bytes
 
 GAUGES = "gauges"
 """Folder within the checkpoint folder, with one file per process."""
-PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H200": 989.4, "NVIDIA A100": 312.0}
-"""Dense bfloat16 TFLOP/s in the data sheets, by the start of the device's name."""
 SLOWER_DEVICES = "NVL", "MIG"
 """Marks in the names of slower devices of the same family, and of partitions of a device."""
 START = "joules,bytes in use\n"

@@ -93,7 +93,7 @@ def statistics_settings(experiment: "Experiment") -> dict[str, Any]:
 
 
 def recipes(experiment: "Experiment") -> dict[str, Any]:
-    """Return all options of variants and models, each variant with its segmentation and the name of its
+    """Return all options of variants, models and targets, each variant with its segmentation and the name of its
     pre-tokenizer."""
     variants: dict[str, dict[str, Any]] = {
         name: {"corpus": experiment.corpus_of(name), "from": variant.form}
@@ -113,7 +113,10 @@ def recipes(experiment: "Experiment") -> dict[str, Any]:
     effect = token_effects.SECTION.of(experiment)
     effects = {} if effect is None else {"causal_effect": effect.recipe()}
     translating = {name: model.model_dump(mode="json") for name, model in experiment.translation_models.items()}
-    written = canonical({"variants": variants, "models": models, "translation_models": translating, **effects})
+    planned = {name: target.model_dump(mode="json", exclude_none=True) for name, target in experiment.targets.items()}
+    targets = {"targets": planned} if planned else {}
+    every = {"variants": variants, "models": models, "translation_models": translating, **effects, **targets}
+    written = canonical(every)
     recipes: dict[str, Any] = json.loads(written)
     return recipes
 

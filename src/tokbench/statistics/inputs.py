@@ -18,9 +18,10 @@ from tokbench.statistics.comparisons.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.comparisons.scoreboard import scoreboard_families
 from tokbench.statistics.scale.ladders import SCALE_LADDERS
 from tokbench.statistics.scale.scale_lines import Recipe, ScaleGroup, scale_groups, without_seeds
+from tokbench.statistics.scale.target_model import TargetModel, targets_of
 from tokbench.statistics.significance.eligibility import Trainings
 from tokbench.statistics.significance.verdicts import DETECT
-from tokbench.statistics.undersized import lossless_documents, undersized_vocabularies
+from tokbench.statistics.undersized import lossless_documents, lossy_tokenizers, undersized_vocabularies
 from tokbench.tabulation.columns import (
     BOUNDARIES,
     CONVERGENCE_COLUMNS,
@@ -143,7 +144,6 @@ class StatisticsInputs:
     @cached_property
     def scale_groups(self) -> list[ScaleGroup]:
         """Language models that differ in one scale, with their bits and costs; empty if there are none."""
-        sizes = self.intrinsic.filter(metric="vocabulary_size").drop_nulls("value")
         counted = self.tokens_by_document.group_by("variant", "size", "corpus").agg(pl.col("tokens", "bytes").sum())
         rates = counted.filter(pl.col("tokens") > 0, pl.col("bytes") > 0)
         return scale_groups(
@@ -151,13 +151,30 @@ class StatisticsInputs:
             with_seeds(self._read_newer("convergence", schema(CONVERGENCE_COLUMNS)), self._seeds),
             with_seeds(self._read_newer("trained_on", schema(TRAINED_ON_COLUMNS)), self._seeds),
             self.model_recipes,
-            {(variant, size): int(value) for variant, size, value in sizes.select("variant", "size", "value").rows()},
+            self.vocabularies,
             {
                 (row["variant"], row["size"], row["corpus"]): row["tokens"] / row["bytes"]
                 for row in rates.rows(named=True)
             },
             self.unit_names,
+            self.tokens_by_document,
         )
+
+    @cached_property
+    def vocabularies(self) -> dict[tuple[str, int], int]:
+        """Tokens of each tokenizer, by variant and requested size."""
+        sizes = self.intrinsic.filter(metric="vocabulary_size").drop_nulls("value")
+        return {(variant, size): int(value) for variant, size, value in sizes.select("variant", "size", "value").rows()}
+
+    @cached_property
+    def lossy(self) -> set[str]:
+        """External tokenizers that do not restore all of the text."""
+        return lossy_tokenizers(self.imported)
+
+    @cached_property
+    def targets(self) -> dict[str, TargetModel]:
+        """Planned language models by name."""
+        return targets_of(self.experiment)
 
     @cached_property
     def pilot_comparisons(self) -> pl.DataFrame:

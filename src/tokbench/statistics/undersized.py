@@ -61,6 +61,15 @@ def left_out_reason(cells: Iterable[Cell], sizes: Iterable[int]) -> str | None:
     return f"left out, as {LEFT_OUT}: {at}" if excluded else None
 
 
+def lossy_tokenizers(imported: pl.DataFrame) -> set[str]:
+    """Return the external tokenizers that do not restore all documents, or whose losses are not known.
+
+    Args:
+        imported: table of external tokenizers.
+    """
+    return set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
+
+
 def lossless_documents(documents: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Return the documents of tokenizers that decode all documents without loss.
 

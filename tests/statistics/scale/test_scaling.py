@@ -1,6 +1,6 @@
 """Lines of models, power laws, orders and costs: against NumPy and SciPy, known laws, and simulated models."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
+from tests.support.scale_models import RATES, SMALL, budgets, groups, power, recipe
 from tests.support.small_report import altered, scale_frames, whole
 from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import flops_per_token
@@ -48,7 +49,7 @@ from tokbench.statistics.scale.power_law import (
     sum_of_logs,
 )
 from tokbench.statistics.scale.rank_order import kendall, resampled_levels
-from tokbench.statistics.scale.scale_lines import ScaleGroup, costs_of, lines_of, scale_groups, without_seeds
+from tokbench.statistics.scale.scale_lines import costs_of, lines_of, scale_groups, without_seeds
 from tokbench.statistics.scale.scaling import (
     SCALE_COMPARISONS,
     SCALE_FITS,
@@ -64,64 +65,7 @@ from tokbench.statistics.scale.scaling import (
 from tokbench.statistics.significance.eligibility import ONE_TRAINING
 from tokbench.statistics.significance.verdicts import NO_DIFFERENCE, NOT_TESTED
 from tokbench.statistics.undersized import LEFT_OUT
-from tokbench.tabulation.documents import DOCUMENT_BITS
 from tokbench.tabulation.training import CONVERGENCE, TRAINED_ON
-
-SMALL = PRESETS["tiny"].recipe() | {"batches": None, "text_bytes": 100_000}
-Law = Callable[[float], float]
-RATES = {"a": 0.25, "b": 0.3, "c": 0.35, "d": 0.4}
-"""Tokens per byte."""
-
-
-def recipe(**options: Any) -> dict[str, Any]:
-    """Return a small model with other options."""
-    return SMALL | options
-
-
-def budgets(*sizes: int, seeds: Iterable[int] = (1, 2, 3), **options: Any) -> dict[str, dict[str, Any]]:
-    """Return models that differ in bytes of text and seed."""
-    return {f"m{size}_{seed}": recipe(text_bytes=size, seed=seed, **options) for size in sizes for seed in seeds}
-
-
-def groups(
-    models: Mapping[str, Mapping[str, Any]],
-    laws: Mapping[str, Law],
-    *,
-    documents: int = 8,
-    noise: float = 0.0,
-    over: str = "text_bytes",
-    seed: int = 0,
-    along: pl.DataFrame | None = None,
-) -> tuple[list[ScaleGroup], pl.DataFrame]:
-    """Return the lines of models whose bits per byte follow a law of a quantity, and the bits by seed."""
-    rng = np.random.default_rng(seed)
-    recipes = without_seeds(models)
-    unseeded = {repr({**of, "seed": 0}): name for name, of in recipes.items()}
-    common = {name: unseeded[repr({**of, "seed": 0})] for name, of in models.items()}
-    bits, read = [], []
-    level = rng.normal(0, 0.1, documents)
-    for name, of in models.items():
-        for variant, law in laws.items():
-            x = of["text_bytes"] if over == "text_bytes" else costs_of(of, 1024, RATES[variant])[over]
-            run = rng.normal(0, noise)
-            for document in range(documents):
-                size = 1000 + 100 * document
-                value = law(float(x)) * exp(level[document] + run + rng.normal(0, noise))
-                bits.append(
-                    (common[name], variant, 1024, "s", "books", document, "", size, size * value, 0, of["seed"])
-                )
-            text = of.get("text_bytes") or 100_000
-            tokens = int(text * RATES[variant])
-            flops = 3 * costs_of(of, 1024, RATES[variant])["forward_flops_per_byte"] * text
-            read.append((variant, 1024, common[name], 5, text, tokens, 5, 5, flops / 1e15, of["seed"]))
-    by_seed = pl.DataFrame(bits, {**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")
-    trained = pl.DataFrame(read, {**TRAINED_ON.schema, "seed": pl.Int64}, orient="row")
-    none = pl.DataFrame(schema={**CONVERGENCE.schema, "seed": pl.Int64})
-    return scale_groups(by_seed, none if along is None else along, trained, recipes, {}, {}), by_seed
-
-
-def power(a: float, b: float) -> Law:
-    return lambda x: a * x**-b
 
 
 def named(models: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, list[str], str, tuple[str, ...]]]:

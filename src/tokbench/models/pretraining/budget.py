@@ -23,20 +23,15 @@ PACKING = "packing.json"
 
 
 def flops_per_token(options: ModelOptions, vocabulary: int) -> float:
-    """Return floating-point operations of training per token.
+    """Return floating-point operations of training per token, see :mod:`tokbench.costs.transformer`.
 
-    A matrix with n weights needs 2 n operations per token in the forward pass and 4 n in the backward pass (Kaplan et
-    al. 2020). The count includes the layers' matrices and, once, the embedding matrix: it is multiplied in the softmax
-    but only read as embedding. Attention adds 12 x layers x width x length for all scores, including masked ones
-    (Chowdhery et al. 2022, appendix B). Padding rows of the embedding matrix are included, because they are computed.
+    The embedding matrix counts once, with its padding: it is multiplied in the softmax but only read as embedding.
 
     Args:
         options: the recipe.
         vocabulary: tokens of the tokenizer, without special ones.
     """
-    layers = options.n_layers * options.layer_weights
-    softmax = options.vocabulary_rows(vocabulary) * options.d_model
-    return 6.0 * (layers + softmax) + 12.0 * options.n_layers * options.d_model * options.max_seq_len
+    return options.transformer(vocabulary).training_flops
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tokbench.costs.transformer import (
+    Transformer,
+    embedding_rows,
+    key_width,
+    llama_layer_weights,
+    mpt_layer_weights,
+)
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_SEQUENCE
 from tokbench.models.presets import MODEL_RECIPES, SEED
@@ -178,6 +185,11 @@ class ModelOptions(Options, ABC):
     def layer_weights(self) -> int:
         """Number of weights in a layer's matrices, without its two norms of ``d_model`` weights."""
 
+    @property
+    def keys(self) -> int:
+        """Numbers of the keys of a token in one layer."""
+        return key_width(self.d_model, self.n_heads, self.n_heads)
+
     def recipe(self) -> dict[str, Any]:
         """Return the options that define the model, as JSON values.
 
@@ -189,7 +201,12 @@ class ModelOptions(Options, ABC):
     def vocabulary_rows(self, vocabulary: int) -> int:
         """Return the rows of the embedding matrix for a tokenizer with ``vocabulary`` tokens, not counting its two
         special ones."""
-        return -(-(vocabulary + 2) // self.vocab_multiple) * self.vocab_multiple
+        return embedding_rows(vocabulary, self.vocab_multiple)
+
+    def transformer(self, vocabulary: int) -> Transformer:
+        """Return the model's shape for a tokenizer with ``vocabulary`` tokens, not counting its two special ones."""
+        weights, rows = self.n_layers * self.layer_weights, self.vocabulary_rows(vocabulary)
+        return Transformer(self.n_layers, self.d_model, weights, self.keys, self.max_seq_len, rows)
 
 
 class MptOptions(ModelOptions):
@@ -209,7 +226,7 @@ class MptOptions(ModelOptions):
 
     @property
     def layer_weights(self) -> int:
-        return (4 + 2 * self.expansion_ratio) * self.d_model**2
+        return mpt_layer_weights(self.d_model, self.expansion_ratio)
 
 
 class LlamaOptions(ModelOptions):
@@ -240,8 +257,11 @@ class LlamaOptions(ModelOptions):
 
     @property
     def layer_weights(self) -> int:
-        shared = self.d_model // self.n_heads * self.kv_heads
-        return self.d_model * (2 * self.d_model + 2 * shared + 3 * self.feed_forward)
+        return llama_layer_weights(self.d_model, self.keys, self.feed_forward)
+
+    @property
+    def keys(self) -> int:
+        return key_width(self.d_model, self.n_heads, self.kv_heads)
 
 
 AnyModel = Annotated[MptOptions | LlamaOptions, Field(discriminator="architecture")]

@@ -12,6 +12,7 @@ from tokbench.report.external_tokenizers import ExternalTokenizers
 from tokbench.report.figure_sentences import value_range
 from tokbench.report.figures import curves, dots, norms
 from tokbench.report.figures.style import styles
+from tokbench.report.sections.prices import at_targets
 from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
 from tokbench.report.sections.scales import over_scale
 from tokbench.report.wording import join_all, pluralise, slug
@@ -100,13 +101,13 @@ def models(content: ReportContent) -> Section:
         groups = ["model", "suite"] if "suite" in bits.columns else ["model"]
         for names, part in bits.group_by(groups, maintain_order=True):
             exhibits += _bits_per_byte(content, [str(name) for name in names], part)
-    # Text read in training, and measures over scale.
+    # Text read in training, measures over scale, and costs at target models.
     if (read := content.part("trained_on")) is not None:
         table = in_order(content, TRAINED_ON, read)
         known = read["text_bytes"].drop_nulls().to_list()
         finding = f"from {min(known):,} to {max(known):,} bytes of text" if known else ""
         exhibits.append(replace(table, finding=finding))
-    exhibits += over_scale(content)
+    exhibits += [*over_scale(content), *at_targets(content)]
     return Section("models", "Language models", [CAUTION] if exhibits else [], exhibits, missing=missing)
 
 

@@ -39,7 +39,7 @@ from tokbench.statistics.comparisons.families import (
 from tokbench.statistics.comparisons.scoreboard_rows import METRIC, accuracies, alignment, model_bits
 from tokbench.statistics.significance.eligibility import FEWER, Trainings
 from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, WORSE
-from tokbench.statistics.undersized import Undersized, undersized_vocabularies
+from tokbench.statistics.undersized import Undersized, lossy_tokenizers, undersized_vocabularies
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
@@ -131,7 +131,7 @@ def scoreboard_families(
     Returns:
         The families of each size, then those of external tokenizers at their own sizes.
     """
-    lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
+    lossy = lossy_tokenizers(imported)
     measured = MeasuredTables(
         intrinsic, tokens_by_document, ngram_documents, bits_by_seed, ranks_by_size, answers_by_seed,
         alignment_by_word, trainings,

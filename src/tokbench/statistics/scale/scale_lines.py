@@ -5,12 +5,11 @@ differ only in the value of their budget. On a line of sizes, they differ only i
 both are on no common line. Options that are usually tuned with the scale, such as the learning rate, may differ; they
 are named. Checkpoints of one training are a line of their own, because one learning-rate schedule covers them all.
 
-Arithmetic is that of :func:`tokbench.models.pretraining.budget.flops_per_token` (Kaplan et al. 2020, section 2.1): two
-operations per weight and token in the forward pass, and all scores of attention at the model's length.
+Arithmetic and memory are those of :mod:`tokbench.costs.transformer`, with attention at the model's length.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.costs.transformer import Transformer, embedding_rows, key_width, llama_layer_weights, mpt_layer_weights
 from tokbench.statistics.accuracies.seeds import same_but_for_seed
 from tokbench.statistics.comparisons.model_bits import DOCUMENTS_EACH
 from tokbench.statistics.significance.estimate import DOCUMENTS
@@ -48,7 +48,6 @@ AXES: Mapping[Scale, tuple[str, ...]] = {
 """Quantities that bits per byte are fitted over, for each scale that varies."""
 EQUAL = 1.05
 """Quantities whose largest value is below this multiple of the smallest count as equal."""
-BYTES_OF_NUMBER = {"fp32": 4, "bf16": 2}
 LINE = (
     CORPUS,
     SUITE,
@@ -99,6 +98,7 @@ class ScaleGroup:
         bytes: float64 [documents], bytes of the documents; a single 1 if bits are known only for the complete text.
         costs: quantities by variant and model, see :func:`costs_of`. Unknown ones are absent.
         unit: name of the documents, if they are other units (default: "documents").
+        tokens: float64 [documents], tokens of each document by variant (default: none are known).
     """
 
     line: ScaleLine
@@ -109,6 +109,7 @@ class ScaleGroup:
     bytes: NDArray[np.float64]
     costs: Mapping[tuple[str, str], Mapping[str, float]]
     unit: str = DOCUMENTS
+    tokens: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def head(self) -> dict[str, Any]:
@@ -164,14 +165,21 @@ def layer_weights(recipe: Recipe) -> int:
     """Return the number of weights in the matrices of a layer."""
     width = int(recipe["d_model"])
     if recipe.get("architecture", "mpt") == "mpt":
-        return (4 + 2 * int(recipe.get("expansion_ratio", 4))) * width**2
-    return width * (2 * width + 2 * cache_width(recipe) + 3 * int(recipe["feed_forward"]))
+        return mpt_layer_weights(width, int(recipe.get("expansion_ratio", 4)))
+    return llama_layer_weights(width, keys_of(recipe), int(recipe["feed_forward"]))
 
 
-def cache_width(recipe: Recipe) -> int:
-    """Return the numbers of the keys of a token in one layer; its values have the same number."""
-    width, heads = int(recipe["d_model"]), int(recipe["n_heads"])
-    return width // heads * int(recipe.get("kv_heads") or heads)
+def keys_of(recipe: Recipe) -> int:
+    """Return the numbers of the keys of a token in one layer."""
+    heads = int(recipe["n_heads"])
+    return key_width(int(recipe["d_model"]), heads, int(recipe.get("kv_heads") or heads))
+
+
+def transformer_of(recipe: Recipe, vocabulary: int) -> Transformer:
+    """Return the shape of a model with a tokenizer of ``vocabulary`` tokens, without special ones."""
+    layers, rows = int(recipe["n_layers"]), embedding_rows(vocabulary, int(recipe["vocab_multiple"]))
+    weights, positions = layers * layer_weights(recipe), int(recipe["max_seq_len"])
+    return Transformer(layers, int(recipe["d_model"]), weights, keys_of(recipe), positions, rows)
 
 
 def costs_of(recipe: Recipe, vocabulary: int, tokens_per_byte: float | None) -> dict[str, float]:
@@ -188,18 +196,14 @@ def costs_of(recipe: Recipe, vocabulary: int, tokens_per_byte: float | None) -> 
         attention over the model's length. ``cache_bytes_per_byte``: bytes of keys and values per byte of text, in the
         model's precision. ``tokens_per_byte``. The last three are absent if ``tokens_per_byte`` is unknown.
     """
-    width, layers, multiple = (int(recipe[key]) for key in ("d_model", "n_layers", "vocab_multiple"))
-    rows = -(-(vocabulary + 2) // multiple) * multiple
-    rest = layers * (layer_weights(recipe) + 2 * width) + width
-    costs = {"parameters": float(rows * width + rest), "parameters_without_embeddings": float(rest)}
+    shape = transformer_of(recipe, vocabulary)
+    rest = shape.layer_weights + 2 * shape.layers * shape.width + shape.width  # Two norms in a layer, and the last one.
+    costs = {"parameters": float(shape.rows * shape.width + rest), "parameters_without_embeddings": float(rest)}
     if tokens_per_byte is None:
         return costs
-    matrices = layers * layer_weights(recipe) + rows * width
-    forward = 2.0 * matrices + 4.0 * layers * width * int(recipe["max_seq_len"])
-    cache = 2.0 * layers * cache_width(recipe) * BYTES_OF_NUMBER[str(recipe.get("precision", "bf16"))]
     return costs | {
-        "forward_flops_per_byte": forward * tokens_per_byte,
-        "cache_bytes_per_byte": cache * tokens_per_byte,
+        "forward_flops_per_byte": shape.forward_flops * tokens_per_byte,
+        "cache_bytes_per_byte": shape.cache_bytes(str(recipe.get("precision", "bf16"))) * tokens_per_byte,
         "tokens_per_byte": tokens_per_byte,
     }
 
@@ -290,6 +294,7 @@ def scale_groups(
     vocabularies: Mapping[tuple[str, int], int],
     tokens_per_byte: Mapping[tuple[str, int, str], float],
     unit_names: Mapping[str, str] = DOCUMENTS_EACH,
+    tokens: pl.DataFrame | None = None,
 ) -> list[ScaleGroup]:
     """Return the models of every line with their bits and costs; empty if no two models differ only in scale.
 
@@ -303,6 +308,7 @@ def scale_groups(
         tokens_per_byte: tokens per byte of the evaluation split by variant, size and corpus. That of the training text
             is used for others.
         unit_names: name of the units by corpus (default: documents).
+        tokens: table ``tokens_by_document`` (default: none).
     """
     columns = ("text_bytes", "tokens", "petaflop", "batches")
     # Text and arithmetic of the trainings, means over seeds.
@@ -329,17 +335,37 @@ def scale_groups(
             if rows["model"].n_unique() < 2:
                 continue
             # Bits on the documents that all models have, with the costs of each model.
-            bits, sizes = _bits(rows)
+            bits, places = _bits(rows)
             pairs = [(variant, model) for variant, models in bits.items() for model in models]
             pair_costs = {pair: costs(str(corpus), pair[0], int(str(size)), pair[1]) for pair in pairs}
             if pairs:
                 unit = unit_names.get(str(corpus), DOCUMENTS)
-                groups.append(ScaleGroup(line, str(corpus), str(suite), int(str(size)), bits, sizes, pair_costs, unit))
+                sizes = places["bytes"].to_numpy().astype(np.float64)
+                counted = _tokens(tokens, places, str(corpus), int(str(size)), list(bits))
+                groups.append(
+                    ScaleGroup(line, str(corpus), str(suite), int(str(size)), bits, sizes, pair_costs, unit, counted)
+                )
     return groups
 
 
-def _bits(rows: pl.DataFrame) -> tuple[dict[str, dict[str, Bits]], NDArray[np.float64]]:
-    """Return the bits of the documents that all models have, by variant, model and seed, and the documents' bytes."""
+def _tokens(
+    tokens: pl.DataFrame | None, places: pl.DataFrame, corpus: str, size: int, variants: Sequence[str]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the tokens of documents by variant; variants whose tokens are not known for every document are left out.
+
+    Tokens of more than 1,000 documents are known for groups of documents only.
+    """
+    counted: dict[str, NDArray[np.float64]] = {}
+    for variant in () if tokens is None else variants:
+        part = tokens.filter(variant=variant, size=size, corpus=corpus).select("document", "tokens")  # type: ignore[union-attr]
+        lined_up = places.join(part, on="document", how="inner", maintain_order="left")
+        if len(lined_up) == len(places) and lined_up["tokens"].sum():
+            counted[variant] = lined_up["tokens"].to_numpy().astype(np.float64)
+    return counted
+
+
+def _bits(rows: pl.DataFrame) -> tuple[dict[str, dict[str, Bits]], pl.DataFrame]:
+    """Return the bits of the documents that all models have, by variant, model and seed, and :data:`PLACE` of these."""
     runs = rows.select("variant", "model").n_unique()
     models = rows.group_by(PLACE).agg(pl.struct("variant", "model").n_unique().alias("models"))
     places = models.filter(pl.col("models") == runs, pl.col("bytes") > 0).sort(PLACE).select(PLACE)
@@ -348,7 +374,7 @@ def _bits(rows: pl.DataFrame) -> tuple[dict[str, dict[str, Bits]], NDArray[np.fl
         lined_up = places.join(part, on=PLACE, how="inner", maintain_order="left")
         if len(lined_up) == len(places) and len(places):
             bits.setdefault(str(variant), {}).setdefault(str(model), {})[seed] = lined_up["bits"].to_numpy()
-    return bits, places["bytes"].to_numpy().astype(np.float64)
+    return bits, places
 
 
 def _checkpoints(

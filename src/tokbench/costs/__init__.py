@@ -1,0 +1,1 @@
+"""Arithmetic and memory of transformers by formula, and peak speeds of devices."""
