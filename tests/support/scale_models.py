@@ -11,6 +11,7 @@ from tokbench.models.pretraining.options import PRESETS
 from tokbench.statistics.scale.scale_lines import ScaleGroup, costs_of, scale_groups, without_seeds
 from tokbench.tabulation.documents import DOCUMENT_BITS, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tabulation.table import TidyTable
 from tokbench.tabulation.training import CONVERGENCE, TRAINED_ON
 
 SMALL = PRESETS["tiny"].recipe() | {"batches": None, "text_bytes": 100_000}
@@ -76,10 +77,10 @@ def groups(
         for variant in laws
         for document, size in enumerate(sizes)
     ]
-    tokens = pl.DataFrame(counts, TOKENS_BY_DOCUMENT.schema, orient="row")
-    sums = tokens.group_by("variant").agg(pl.col("tokens").sum() / pl.col("bytes").sum())
+    by_document = pl.DataFrame(counts, TOKENS_BY_DOCUMENT.schema, orient="row")
+    sums = by_document.group_by("variant").agg(pl.col("tokens").sum() / pl.col("bytes").sum())
     rates = {(variant, 1024, "books"): rate for variant, rate in sums.iter_rows()}
-    return scale_groups(by_seed, along, trained, recipes, {}, rates, tokens=tokens), by_seed
+    return scale_groups(by_seed, along, trained, recipes, {}, rates, tokens=by_document), by_seed
 
 
 def power(a: float, b: float) -> Law:
@@ -95,7 +96,10 @@ def simulated_tables(models: Mapping[str, Mapping[str, Any]], levels: Mapping[st
     """
     rng = np.random.default_rng(1)
     sizes = [1000 + 100 * document for document in range(8)]
-    bits, read, tokens, measured = [], [], [], []
+    bits: list[tuple[Any, ...]] = []
+    read: list[tuple[Any, ...]] = []
+    tokens: list[tuple[Any, ...]] = []
+    measured: list[tuple[Any, ...]] = []
     for variant, level in levels.items():
         measured.append((variant, 1024, "books", "", "vocabulary_size", "tokens", 1024.0, 1, None))
         for document, size in enumerate(sizes):
@@ -108,5 +112,10 @@ def simulated_tables(models: Mapping[str, Mapping[str, Any]], levels: Mapping[st
             for document, size in enumerate(sizes):
                 value = level * text**-0.16 * exp(rng.normal(0, 0.01))
                 bits.append((name, variant, 1024, "s", "books", document, "", size, size * value, 0))
-    made = {DOCUMENT_BITS: bits, TRAINED_ON: read, TOKENS_BY_DOCUMENT: tokens, INTRINSIC: measured}
+    made: dict[TidyTable, list[tuple[Any, ...]]] = {
+        DOCUMENT_BITS: bits,
+        TRAINED_ON: read,
+        TOKENS_BY_DOCUMENT: tokens,
+        INTRINSIC: measured,
+    }
     return {table.name: pl.DataFrame(rows, table.schema, orient="row") for table, rows in made.items()}

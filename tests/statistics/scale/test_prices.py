@@ -207,7 +207,7 @@ def test_equal_tokenizers_differ_by_zero() -> None:
     twice = [
         ScaleGroup(
             one.line, one.corpus, one.suite, one.size, {"a": one.bits["a"], "b": one.bits["a"]}, one.bytes,
-            one.costs | {("b", model): costs for (_, model), costs in one.costs.items()}, one.unit,
+            dict(one.costs) | {("b", model): costs for (_, model), costs in one.costs.items()}, one.unit,
             {"a": one.tokens["a"], "b": one.tokens["a"]},
         )
         for one in found

@@ -78,7 +78,7 @@ def _differences(
     content: ReportContent, part: pl.DataFrame, at: dict[str, Any], model: str, name: str
 ) -> list[Drawing]:
     """Return the forest plot of differences at the cost of one model."""
-    seeds, documents = (part[column].max() for column in ("seeds", "documents"))
+    seeds, documents = (int(str(part[column].max() or 0)) for column in ("seeds", "documents"))
     caption = (
         f"Bits per byte at equal total cost of the target model {at['target']}, that of {model} with {{baseline}}, "
         f"minus those with {{baseline}}, at vocabulary size {at['size']:,}. They are bits of {at['models']} and no "
