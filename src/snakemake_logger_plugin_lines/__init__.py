@@ -1,9 +1,9 @@
 """Snakemake's terminal output in lines: one when a job starts, and one with the count of steps when it ends.
 
 On a SLURM cluster, also one when the cluster rejects, ends or delays a job, and one before a run ends that would wait
-forever (:mod:`.slurm`). A dry run lists each job and the reason to run it. Errors, failed logs and warnings keep
-Snakemake's own form; its messages about scheduling are left out. The profile of the workflow selects it by
-``logger: lines``.
+forever (:mod:`.slurm`). A dry run prints a table of rules and counts; it lists each job and the reason to run it if
+there are few, or with ``--printshellcmds``. Errors, failed logs and warnings keep Snakemake's own form; its messages
+about scheduling are left out. The profile of the workflow selects it by ``logger: lines``.
 """
 
 import gc
@@ -41,6 +41,10 @@ SHOWN = (
     "SLURM run",
 )
 """Beginnings of the messages that are printed as they are."""
+TEMPORARY = "Would remove temporary output"
+"""Beginning of messages that a dry run leaves out; there is one for each temporary file."""
+MOST_LISTED = 20
+"""Maximum jobs of a plan that a dry run lists."""
 MAX_REASON = 240
 """Maximum characters of the reason to run a job, which may be a list of thousands of files."""
 TRIAL = bytes(1 << 14)
@@ -88,6 +92,7 @@ class LogHandler(LogHandlerBase):
         logging.raiseExceptions = False  # No traceback for every record if a log file cannot be written.
         gc.set_threshold(100_000, 50, 50)  # A plan keeps nearly all of its millions of objects.
         self.slurm = SlurmLog(getattr(self.settings, "slurm_interval", INTERVAL))
+        self.planned = 0
         self.brief = self.common_settings.dryrun and not self.common_settings.printshellcmds
 
     def emit(self, record: LogRecord) -> None:
@@ -111,11 +116,8 @@ class LogHandler(LogHandlerBase):
     def _job_lines(self, record: Any, now: float, clock: str) -> list[str]:
         event, dry = getattr(record, "event", None), self.common_settings.dryrun
         is_shown = str(record.msg).startswith(SHOWN)
-        if event is LogEvent.SHELLCMD and self.brief:
-            return []
-        if event is LogEvent.JOB_INFO and self.brief:
-            reason = record.reason
-            return [record.rule_msg or record.rule_name, f"    {reason[:MAX_REASON]}{'…' * (len(reason) > MAX_REASON)}"]
+        if self.brief and (lines := self._plan_lines(record, event)) is not None:
+            return lines
         if event in IN_FULL or dry or is_shown or record.levelno >= WARNING:
             text = self.default.format(without_empty_logs(record) if event is LogEvent.JOB_ERROR else record)
             if event is LogEvent.JOB_ERROR and (line := write_error_next_to(next(iter(record.log or ()), None))):
@@ -133,6 +135,26 @@ class LogHandler(LogHandlerBase):
             count = f"{record.done} of {record.total}"
             return [f"{clock}  done   {message} ({now - start:.0f} s; {count})" for message, start in ended]
         return []
+
+    def _plan_lines(self, record: Any, event: Any) -> list[str] | None:
+        """Return the lines of a dry run for a record of the plan; None for other records.
+
+        The table of rules and counts is printed once; Snakemake repeats it after the jobs.
+        """
+        if event is LogEvent.SHELLCMD or str(record.msg).startswith(TEMPORARY):
+            return []
+        if event is LogEvent.RUN_INFO:
+            if self.planned:
+                return []
+            self.planned = int(record.stats.get("total", 0))
+            hint = ["snakemake -n -p lists each job, and the reason to run it."]
+            return [self.default.format(record), *hint * (self.planned > MOST_LISTED)]
+        if event is not LogEvent.JOB_INFO:
+            return None
+        if self.planned > MOST_LISTED:
+            return []
+        reason = record.reason
+        return [record.rule_msg or record.rule_name, f"    {reason[:MAX_REASON]}{'…' * (len(reason) > MAX_REASON)}"]
 
 
 def without_empty_logs(record: Any) -> Any:

@@ -133,11 +133,6 @@ class Stage:
         """Return whether jobs of the stage run in the environment of language models."""
         return not OF_LANGUAGE_MODELS.isdisjoint(self.libraries_of(experiment))
 
-    @property
-    def depends_on_wildcards(self) -> bool:
-        """Whether the code differs between jobs of the stage."""
-        return self.methods is not None or not isinstance(self.run, str)
-
 
 def _claims(stage: Stage) -> list[tuple[str, str]]:
     """Return the names that no other stage may have, with their kinds. Results without an option may share a name."""

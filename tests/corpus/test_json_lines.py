@@ -343,6 +343,24 @@ def test_slurm_messages_are_lines_with_the_time(handler: LogHandler) -> None:
     assert said(handler, record(None, "squeue does not answer", slurm=True)) == ["slurm  squeue does not answer"]
 
 
+def planned(jobs: int) -> list[str]:
+    """Return the lines of a dry run."""
+    dry = SimpleNamespace(quiet=None, show_failed_logs=True, dryrun=True, stdout=False, printshellcmds=False)
+    handler = LogHandler(common_settings=dry, settings=None)
+    table = record(LogEvent.RUN_INFO, f"Job stats: {jobs}", stats={"build": jobs, "total": jobs})
+    job = record(LogEvent.JOB_INFO, jobid=1, rule_msg="build bpe at 400", reason="Missing output files: a")
+    return [line for one in (table, job, table) for line in handler.lines(one)]
+
+
+def test_a_dry_run_lists_few_jobs() -> None:
+    table, *jobs = planned(20)
+    assert table == "Job stats: 20"
+    assert jobs == ["build bpe at 400", "    Missing output files: a"]
+    table, hint = planned(21)
+    assert table == "Job stats: 21"
+    assert hint.startswith("snakemake -n -p lists each job")
+
+
 def test_a_dry_run_says_why_and_not_at_any_length() -> None:
     dry = SimpleNamespace(quiet=None, show_failed_logs=True, dryrun=True, stdout=False, printshellcmds=False)
     handler = LogHandler(common_settings=dry, settings=None)

@@ -15,9 +15,10 @@ class StageCode:
 
     experiment: Experiment
 
-    def of(self, name: str) -> str | Callable[[Any], str]:
-        """Return the fingerprint of a stage's code, or the parameter function of its rule if it depends on the job."""
+    def of(self, name: str) -> Callable[[Any], str]:
+        """Return the parameter function of a stage's rule: the fingerprint of its code.
+
+        A function is called only for jobs of the run, so the process of a job computes one fingerprint.
+        """
         stage = stages[name]
-        if not stage.depends_on_wildcards:
-            return fingerprint(*stage.code(self.experiment, None))
         return lambda wildcards: fingerprint(*stage.code(self.experiment, wildcards))

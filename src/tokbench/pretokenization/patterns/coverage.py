@@ -7,6 +7,7 @@ runs. So the texts contain the pattern's literals, their cases, and the neighbou
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import cache
 from random import Random
 
 from tokbench.pretokenization.patterns.automaton import DEAD, START, Automaton
@@ -35,6 +36,7 @@ def left_out(pattern: str) -> str | None:
     return next((chr(code) for code, sure in _runs(pattern) if not sure), None)
 
 
+@cache
 def spans_words(pattern: str) -> bool:
     """Return whether text outside of all matches may contain both letters and blanks, so that it may be sentences.
 
