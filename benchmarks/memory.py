@@ -38,6 +38,8 @@ FEW = 40
 STAGES = ("bound", "measure", "measure_languages")
 BY_LANGUAGE = ("measure_languages", "parity_bpe")
 BY_PLACE = ("bound", "convextok", "toast")
+BY_GOLD = ("morphbpe",)
+"""Constructions that are measured with gold data in which every word has two parts."""
 LANGUAGES = tuple(f"l{number}" for number in range(20))
 SIZE = 4096
 PIECES = 20_000
@@ -89,12 +91,23 @@ def peak(name: str, file: Path, folder: Path) -> int:
         case _:
             size = max(SIZE, constructions[name].alphabet + 512)
             arguments = ["build", name, "--counts", str(file), "--size", str(size), "-o", str(folder / "built")]
+            if name in BY_GOLD:
+                arguments += [f"--set={key}={value}" for key, value in _gold(file, folder).items()]
     return _peak(arguments)
 
 
 def _bpe(file: Path, folder: Path) -> str:
     _peak(["build", "bpe", "--counts", str(file), "--size", str(SIZE), "-o", str(folder / "bpe")])
     return str(folder / "bpe")
+
+
+def _gold(file: Path, folder: Path) -> dict[str, str]:
+    """Write a segmentation of every word of some counts, and return the options that read it."""
+    words = [pretoken.decode().strip() for pretoken, _ in PretokenCounts.read(file).items()]
+    rows = (f"{word}\t{word[: len(word) // 2]} @@{word[len(word) // 2 :]}\t000\n" for word in words)
+    path = folder / "eng.word.dev.tsv"
+    path.write_text("".join(rows), encoding="utf-8")
+    return {"gold": str(path), "gold_type": "sigmorphon2022", "gold_share": "1"}
 
 
 def _peak(arguments: list[str]) -> int:

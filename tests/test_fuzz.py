@@ -55,6 +55,7 @@ VOCABULARIES: list[tuple[str, dict[str, Any]]] = [
     ("bytes", {}),
     *((name, QUICK.get(name, {})) for name in constructions),
     ("bpe", {"alphabet": "character", "character_coverage": 0.99}),
+    ("bpe", {"alphabet": "grapheme", "character_coverage": 0.99}),
     ("picky_bpe", {"alphabet": "character", "threshold": 0.5}),
     ("unigram", {"alphabet": "character", "character_coverage": 0.99}),
     ("wordpiece", {"objective": "likelihood", "min_pair_count": 3}),

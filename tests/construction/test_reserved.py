@@ -20,7 +20,15 @@ from tokbench.tokenizer.hugging_face import spelling_ranks
 MARKS = ("<|im_start|>", "<|im_end|>", "<|im")
 SCHEME = {"method": "added_tokens", "tokens": list(MARKS), "others": "gpt2"}
 CHATS = [b"<|im_start|>user\n" + topic[:400] + b"<|im_end|>\n<|im " for topic in TOPICS]
-METHODS = {"bpe": 330, "wordpiece": 560, "picky_bpe": 330, "scaffold_bpe": 330, "bpe_trimmed": 330, "unigram": 330}
+METHODS = {
+    "bpe": 330,
+    "morphbpe": 330,
+    "wordpiece": 560,
+    "picky_bpe": 330,
+    "scaffold_bpe": 330,
+    "bpe_trimmed": 330,
+    "unigram": 330,
+}
 """Constructions with the option, each with a size."""
 
 

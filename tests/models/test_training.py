@@ -261,7 +261,12 @@ def test_page_shows_the_tables_that_are_kept() -> None:
 def test_a_tokenizer_of_every_construction_is_built_for_a_gpu(tmp_path: Path) -> None:
     (tmp_path / "books.jsonl").touch()
     experiment = read_experiment(ROOT / "benchmarks" / "gpu" / "gpu.yaml", {"books": str(tmp_path / "books.jsonl")})
-    of_files = {"bpe_continued", "bpe_pruned", "bpe_knockout"}  # They read a tokenizer or gold data of the user.
+    of_files = {
+        "bpe_continued",
+        "bpe_pruned",
+        "bpe_knockout",
+        "morphbpe",
+    }  # They read a tokenizer or gold data of the user.
     assert {variant.construction.method for variant in experiment.built.values()} == set(constructions) - of_files
 
 

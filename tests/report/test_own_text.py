@@ -241,7 +241,7 @@ def test_tokenizers_that_do_not_fit_are_in_a_file_next_to_the_page(tmp_path: Pat
 
 def test_every_segmentation_is_embedded() -> None:
     """All but those that need counts of substrings, merges of more than two parts or characters, or documents."""
-    others = {"split_tree", "merge_tuples", "superwords", "merge_characters", "merge_scores"}
+    others = {"split_tree", "merge_tuples", "superwords", "merge_characters", "merge_alphabet", "merge_scores"}
     assert set(segmentations) - others == METHODS
     odd = Tokenizer(Vocabulary(BYTES), "gpt2", "greedy")
     assert unsupported_reason(odd) == ""

@@ -63,15 +63,19 @@ def build_tokenizer(
         TokbenchError: the size is smaller than the method's alphabet, a number is invalid or out of range, the counts
             are empty, the initial vocabulary cannot be built, or the method rejects its source.
     """
+    # Arguments.
     construction, options = recipe.construction, recipe.options
     size = whole_argument("size", recipe.size, 1, LARGEST_VOCABULARY)
     seed = whole_argument("seed", recipe.seed, 0, LARGEST_SEED)
     threads = whole_argument("threads", threads, 1, MOST_THREADS)
     check_alphabet(construction, size)
+    if mistake := construction.unfit_segmentation(options, recipe.segmentation):
+        raise TokbenchError(f"segmentation: {mistake}")
     if isinstance(source, PretokenCounts):
         counts = source if counts is None else counts
         if not len(source):
             raise TokbenchError("the counts contain no pre-token; count a text that is not empty")
+    # Vocabulary, after the one that it starts from.
     more: dict[str, Any] = {}
     if construction.initial:
         more["initial"] = (
@@ -108,7 +112,7 @@ def own_segmentation(construction: Construction, options: Options) -> tuple[str,
     Raises:
         TokbenchError: the default segmentation does not exist.
     """
-    cut = construction.own_segmentation()
+    cut = construction.own_segmentation(options)
     shared = {"ties", "max_token_bytes"} & set(cut.options.model_fields) & set(type(options).model_fields)
     return cut.name, {key: getattr(options, key) for key in sorted(shared)}
 

@@ -1,4 +1,4 @@
-"""Character alphabets: choice by coverage, the byte merges that build them, and boundaries that tokens may not cross.
+"""Alphabets of characters or grapheme clusters: choice by coverage, byte merges, and boundaries inside no token.
 
 Boundaries are between scripts, before spaces, and around digits and rare characters. The rules are those that
 sentencepiece applies to pieces (``split_by_unicode_script``, ``split_by_number``, ``split_by_whitespace``,
@@ -42,6 +42,8 @@ CLASSES = regex.compile(
 """Pattern with group 1 for marks, then one group per script."""
 DIGIT = regex.compile(r"[0-9\uff10-\uff19]")
 """Digits, as sentencepiece defines them."""
+CLUSTER = regex.compile(r"\X")
+"""Extended grapheme cluster of Unicode Standard Annex 29. A lone surrogate, for a byte that is not UTF-8, is one."""
 
 
 def count_characters(counts: PretokenCounts) -> Counter[str]:
@@ -53,20 +55,41 @@ def count_characters(counts: PretokenCounts) -> Counter[str]:
     return occurrences
 
 
+def count_clusters(counts: PretokenCounts) -> Counter[str]:
+    """Count each extended grapheme cluster (Unicode Standard Annex 29). Bytes that are not UTF-8 are ignored."""
+    occurrences: Counter[str] = Counter()
+    for pretoken, count in counts.items():
+        for cluster in CLUSTER.findall(pretoken.decode(errors="surrogateescape")):
+            occurrences[cluster] += count
+    for byte in range(0x80, 0x100):
+        del occurrences[bytes([byte]).decode(errors="surrogateescape")]
+    return occurrences
+
+
 def covering_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
     """Return the most frequent characters of two or more bytes, just enough to cover a share of all occurrences.
 
     Characters of one byte are covered by the bytes and count towards the share. Order: descending count, then bytes.
     """
-    occurrences = count_characters(counts)
-    total = sum(occurrences.values())
-    covered = sum(count for character, count in occurrences.items() if ord(character) < 128)
-    wide = [(character.encode(), count) for character, count in occurrences.items() if ord(character) >= 128]
+    return _covering(count_characters(counts), coverage)
+
+
+def covering_clusters(counts: PretokenCounts, coverage: float) -> list[bytes]:
+    """Return the most frequent grapheme clusters of two or more bytes, by the rule of :func:`covering_characters`."""
+    return _covering(count_clusters(counts), coverage)
+
+
+def _covering(occurrences: Counter[str], coverage: float) -> list[bytes]:
+    total = occurrences.total()
+    symbols = {symbol.encode(): count for symbol, count in occurrences.items()}
+    covered = sum(count for symbol, count in symbols.items() if len(symbol) == 1)
     covering = []
-    for character, count in sorted(wide, key=lambda item: (-item[1], item[0])):
+    for symbol, count in sorted(symbols.items(), key=lambda item: (-item[1], item[0])):
+        if len(symbol) == 1:
+            continue
         if covered >= coverage * total:
             break
-        covering.append(character)
+        covering.append(symbol)
         covered += count
     return covering
 

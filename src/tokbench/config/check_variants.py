@@ -9,6 +9,7 @@ from tokbench.construction import InitialRecipe, constructions
 from tokbench.errors import TokbenchError, unknown_names
 from tokbench.io.paths import path_mistakes
 from tokbench.resource import resource_files
+from tokbench.resource.gold_words import GoldOptions, gold_files
 from tokbench.segmentation import segmentations
 
 
@@ -79,8 +80,12 @@ def _built(experiment: Experiment) -> Iterator[str]:
 def _leaks(experiment: Experiment, name: str, variant: Variant) -> Iterator[str]:
     """Yield one line for each resource that measures on gold words which a construction reads."""
     options = variant.construction
-    gold = getattr(options, "gold", None)
-    if gold is None:
+    if not isinstance(options, GoldOptions) or options.gold is None:
+        return
+    try:
+        read = {path.resolve() for path in gold_files(options)}
+    except TokbenchError as mistake:
+        yield f"variants.{name}.construction.gold: {mistake}"
         return
     for key, resource in experiment.resources.items():
         try:
@@ -88,10 +93,15 @@ def _leaks(experiment: Experiment, name: str, variant: Variant) -> Iterator[str]
         except TokbenchError:
             continue
         apart = resource.left_out >= options.gold_share and resource.left_out_seed == options.gold_seed
-        if gold.resolve() in files and not apart:
+        if not read & files or apart:
+            continue
+        built_from = f"resources.{key}.left_out: variant '{name}' is built from words of '{options.gold}'"
+        if options.gold_share == 1:
+            yield f"{built_from}, and from all of them; set its gold_share below 1, and left_out to the same value"
+        else:
             yield (
-                f"resources.{key}.left_out: variant '{name}' is built from words of '{gold}'; set left_out: "
-                f"{options.gold_share} and left_out_seed: {options.gold_seed}, so that other words are measured"
+                f"{built_from}; set left_out: {options.gold_share} and left_out_seed: {options.gold_seed}, so that "
+                "other words are measured"
             )
 
 
@@ -120,7 +130,7 @@ def _external(experiment: Experiment) -> Iterator[str]:
 def _segmentation(key: str, variant: Variant) -> Iterator[str]:
     construction = constructions[variant.construction.method]
     try:
-        made = construction.own_segmentation().needs
+        made = construction.own_segmentation(variant.construction).needs
     except TokbenchError as mistake:
         yield f"{key}.construction: {mistake}"
         return
@@ -140,6 +150,8 @@ def _segmentation(key: str, variant: Variant) -> Iterator[str]:
             f"{key}.segmentation: '{cut}' needs {needs}, which '{construction.name}' does not make; "
             f"use one of {', '.join(fitting)}"
         )
+    elif unfit := construction.unfit_segmentation(variant.construction, cut):
+        yield f"{key}.segmentation: {unfit}"
 
 
 def _sizes(experiment: Experiment) -> Iterator[str]:

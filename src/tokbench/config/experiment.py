@@ -116,10 +116,15 @@ class BaseExperiment(Options):
         """Return True if a variant is built and its tokens may cross pre-tokens; it is then measured on documents."""
         if variant not in self.built:
             return False
-        recipe = self.built[variant]
-        default = constructions[recipe.construction.method].segmentation
-        method = segmentations.find(recipe.segmentation.method if recipe.segmentation else default)
+        method = segmentations.find(self.segmentation_of(variant))
         return method is not None and method.segments_documents
+
+    def segmentation_of(self, variant: str) -> str:
+        """Return the segmentation of a built variant; default: that of its construction."""
+        recipe = self.built[variant]
+        if recipe.segmentation is not None:
+            return recipe.segmentation.method
+        return constructions[recipe.construction.method].segmentation_with(recipe.construction)
 
     def sizes_of(self, variant: str) -> Sequence[Size]:
         """Return the vocabulary sizes of a variant; ``["own"]`` for an external one."""

@@ -47,7 +47,8 @@ class Construction(Method):
     """A method that chooses the tokens of a vocabulary.
 
     Attributes:
-        segmentation: name of the default segmentation of its vocabularies.
+        segmentation: name of the default segmentation of its vocabularies. Options with a property
+            ``own_segmentation`` that is not None have that one.
         source: kind of input that it reads. Default: ``"counts"``.
         alphabet: smallest size that it can build. Default: 256.
         initial: True if it starts from an initial vocabulary (a top-down method). Its options then have the fields
@@ -68,17 +69,36 @@ class Construction(Method):
     continuation: bool = False
     languages: bool = False
 
-    def own_segmentation(self) -> Segmentation:
+    def segmentation_with(self, options: Options | None) -> str:
+        """Return the name of the default segmentation, which is the options' ``own_segmentation`` if they have one."""
+        return getattr(options, "own_segmentation", None) or self.segmentation
+
+    def own_segmentation(self, options: Options | None = None) -> Segmentation:
         """Return the method's default segmentation, which another package may have registered later.
+
+        Args:
+            options: the options of a vocabulary. Default: None, the method's defaults.
 
         Raises:
             TokbenchError: no segmentation of that name exists. The message is for the author of the method.
         """
-        segmentation = segmentations.find(self.segmentation)
+        name = self.segmentation_with(options)
+        segmentation = segmentations.find(name)
         if segmentation is None:
-            reason = unknown(self.segmentation, segmentations.kind, segmentations)
+            reason = unknown(name, segmentations.kind, segmentations)
             raise TokbenchError(f"{constructions.kind} '{self.name}': its segmentation {reason}")
         return segmentation
+
+    def unfit_segmentation(self, options: Options, name: str) -> str | None:
+        """Return why a segmentation does not fit the options of a vocabulary; None if it does.
+
+        Segmentations that need nothing but tokens always fit. Of the others only the default one replays the training
+        if the options have their own.
+        """
+        own = self.segmentation_with(options)
+        if own in (self.segmentation, name) or segmentations[name].needs is None:
+            return None
+        return f"'{name}' does not replay the merges of '{self.name}' with these options; use '{own}'"
 
 
 constructions: Registry[Construction] = Registry("construction", "tokbench.construction", Build)

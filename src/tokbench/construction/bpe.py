@@ -5,18 +5,23 @@ bytes. The choice of the pair, including ties, follows the trainer of Hugging Fa
 then the smallest (left, right). Bytes rank by the code point of their printable character in GPT-2. Merged tokens
 follow in order of creation.
 
+With ``alphabet: grapheme`` it is "grapheme pair encoding" of Velayuthan and Sarveswaran, "Egalitarian Language
+Representation in Language Models: It All Begins with Tokenizers" (2025): merging starts from the extended
+grapheme clusters of Unicode Standard Annex 29. The paper takes all clusters of the text (``character_coverage: 1``) and
+has no token for others; here these begin with smaller clusters of the alphabet, at last with bytes.
+
 Reference: :mod:`tokbench.reference.bpe`.
 """
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from tokbench.candidates.alphabet import character_merges, cut_by_longest_match
+from tokbench.candidates.alphabet import character_merges, covering_clusters, cut_by_longest_match
 from tokbench.candidates.initial import MAX_BYTES, check_alphabet, check_bytes
 from tokbench.candidates.reserved import ReservedOptions, String, require_pretokens, without_reserved
 from tokbench.construction import construction
@@ -28,12 +33,14 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 
 class MergeOptions(ReservedOptions):
-    alphabet: Literal["byte", "character"] = "byte"
-    """Symbols that merging starts from: the bytes, or the characters of the text, which are then built before any merge
-    is learnt."""
+    alphabet: Literal["byte", "character", "grapheme"] = "byte"
+    """Symbols that merging starts from: the bytes; the characters of the text, which are then built before any merge is
+    learnt; or its extended grapheme clusters, which no merge builds and which need the segmentation
+    ``merge_alphabet``."""
 
     character_coverage: float = Field(0.9995, gt=0, le=1)
-    """For the character alphabet: share of the text's characters that get a token. The rarest remain bytes."""
+    """For alphabets of characters or grapheme clusters: share of the text's characters or clusters that get a token.
+    The rarest remain bytes, or smaller clusters."""
 
     min_pair_count: int = Field(0, ge=0)
     """Smallest count of a pair that is merged."""
@@ -47,6 +54,19 @@ class BpeOptions(MergeOptions):
     """Strings that must be tokens. They are built by merges that precede all others, in the given order, so a seed may
     need tokens for its parts. Default: none."""
 
+    @property
+    def own_segmentation(self) -> str | None:
+        """Default segmentation, if it is not that of the construction."""
+        return "merge_alphabet" if self.alphabet == "grapheme" else None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.seeds and self.alphabet == "grapheme":
+            raise ValueError(
+                "seeds are built from bytes, and alphabet 'grapheme' has none to merge; remove one of them"
+            )
+        return self
+
 
 @construction("bpe", options=BpeOptions, segmentation="merge", gives_initial=True, cites=("sennrich2016",))
 def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
@@ -55,6 +75,10 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
     The character alphabet is the 256 bytes, then the characters of two or more bytes, by descending count, then bytes.
     Each character is built by merging its bytes from the left. These merges precede all learnt ones. A character of
     three or four bytes therefore adds its first two or three bytes as tokens, unless they already exist.
+
+    The grapheme alphabet is the 256 bytes, then the clusters of two or more bytes, in the same order. No merge builds
+    them. Pre-tokens are split from the left into the longest symbols of the alphabet, in training and by the
+    segmentation ``merge_alphabet``. Where all clusters of a text are in the alphabet, these are the clusters.
 
     Seeds follow the alphabet. While the merges so far split a seed, its first two parts are merged. The pre-tokens are
     split by these merges, and training continues as in :mod:`tokbench.construction.bpe_continued`.
@@ -67,12 +91,14 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
         threads: not used; training is single-threaded.
 
     Returns:
-        Tokens in order of creation, with the merges that created them, int32 [tokens - 256, 3].
+        Tokens in order of creation, with the merges that created them, int32 [tokens - alphabet, 3]. The alphabet is
+        the 256 bytes, and the clusters if it is ``grapheme``.
 
     Raises:
         TokbenchError: the unique pre-tokens have 2 GiB or more, the alphabet is larger than ``size``, or a reserved
             string or a seed cannot be one.
     """
+    # Symbols of the text: bytes, or tokens of another alphabet.
     check_bytes(counts, "bpe")
     counts = without_reserved(counts, options.reserved, "bpe")
     tokens, merges = list(BYTES), np.empty((0, 2), np.int32)
@@ -80,9 +106,13 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
     if options.alphabet == "character":
         tokens, merges = character_merges(counts, options.character_coverage)
         text, offsets = cut_by_longest_match(counts, tokens)
+    elif options.alphabet == "grapheme":
+        tokens += covering_clusters(counts, options.character_coverage)
+        text, offsets = cut_by_longest_match(counts, tokens)
     check_alphabet(tokens, size, "bpe")
+    # Merges.
     if options.seeds:
-        return _from_seeds(counts, size, options, Vocabulary(tuple(tokens), merges=_with_results(merges)))
+        return _from_seeds(counts, size, options, Vocabulary(tuple(tokens), merges=_with_results(merges, len(tokens))))
     pairs = train(
         text,
         offsets,
@@ -95,12 +125,12 @@ def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int =
     )
     for left, right in pairs.tolist():
         tokens.append(tokens[left] + tokens[right])
-    return Vocabulary(tuple(tokens), merges=_with_results(np.concatenate([merges, pairs])))
+    return Vocabulary(tuple(tokens), merges=_with_results(np.concatenate([merges, pairs]), len(tokens)))
 
 
-def _with_results(pairs: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return merges as int32 [m, 3]: each pair makes the next token after the 256 bytes."""
-    return np.column_stack([pairs, np.arange(256, 256 + len(pairs), dtype=np.int32)])
+def _with_results(pairs: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+    """Return merges as int32 [m, 3]: the pairs make the last tokens of a vocabulary of this size, in order."""
+    return np.column_stack([pairs, np.arange(size - len(pairs), size, dtype=np.int32)])
 
 
 def _from_seeds(counts: PretokenCounts, size: int, options: BpeOptions, alphabet: Vocabulary) -> Vocabulary:

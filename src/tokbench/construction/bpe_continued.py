@@ -161,9 +161,9 @@ def read_parent(path: Path | None) -> Vocabulary:
     if path is None:
         return Vocabulary(BYTES, merges=np.empty((0, 3), np.int32))
     vocabulary, segmentation = _read_vocabulary(path)
-    if vocabulary.added is not None or segmentation in ("merge_characters", "merge_scores"):
+    if vocabulary.added is not None or segmentation in ("merge_alphabet", "merge_characters", "merge_scores"):
         raise TokbenchError(
-            f"{path}: its merges begin with characters or leave out added tokens; name one that merges bytes only"
+            f"{path}: its merges begin with an alphabet or leave out added tokens; name one that merges bytes only"
         )
     if vocabulary.continuation is None and vocabulary.merges is not None:
         return vocabulary

@@ -12,47 +12,29 @@ Structured Tokeniser by Mining its Internal Structure" (2026), with the details 
 last reification. Here each token has one merge, a token that was removed is not made again in any way, and no more than
 the wanted number of tokens are made.
 
-The words are split by a seeded hash, so that alignment can be measured on the other words: set ``left_out`` and
-``left_out_seed`` of a resource to the same values as ``gold_share`` and ``gold_seed``.
-
 Reference: ``restructure`` in :mod:`tokbench.reference.morphology`.
 """
 
 from collections.abc import Container, Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from tokbench.candidates.merge_lists import GoldWord, Parts, anneal, guilty_merges, reify, repair, rewire
 from tokbench.construction import bpe, construction
-from tokbench.errors import TokbenchError, unknown
-from tokbench.metric.words import boundaries
-from tokbench.options import Seed
 from tokbench.pretokenization import Boundaries, pretokenization_of
 from tokbench.pretokens import PretokenCounts
-from tokbench.resource import is_drawn, resource_types
+from tokbench.resource.gold_words import GoldOptions, read_gold_words
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
-class BpeKnockoutOptions(bpe.MergeOptions):
+class BpeKnockoutOptions(GoldOptions, bpe.MergeOptions):
     """Without ``gold``, nothing changes in the merges of BPE."""
 
-    gold: Path | None = None
-    """File of gold data with segmented words."""
-
-    gold_type: str | None = None
-    """Type of the gold data, as in ``resources`` (``morphynet`` and others)."""
-
-    gold_languages: list[str] | None = None
-    """Read only words with these language tags. Default: all."""
-
-    gold_share: float = Field(0.5, gt=0, le=1)
-    """Share of the words that are read. Which words depends on ``gold_seed``."""
-
-    gold_seed: Seed = 0
-    """Seed of the choice of words."""
+    alphabet: Literal["byte", "character"] = "byte"
+    """Symbols that merging starts from: the bytes, or the characters of the text, which are then built before any merge
+    is learnt."""
 
     threshold: float = Field(0.5, gt=0, le=1)
     """Smallest B / N of a merge that is removed."""
@@ -93,11 +75,6 @@ class BpeKnockoutOptions(bpe.MergeOptions):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if (self.gold is None) != (self.gold_type is None):
-            raise ValueError("gold and gold_type belong together; set both or neither")
-        known = [method.name for method in resource_types.methods() if method.gold == "segmentations"]
-        if self.gold_type is not None and self.gold_type not in known:
-            raise ValueError(unknown(self.gold_type, "type of resource with segmented words", known))
         if self.fill and self.cascade:
             raise ValueError("fill and cascade exclude each other; remove one")
         if self.fill and (self.annealing or self.reification == "make" or self.start_share < 1):
@@ -178,21 +155,8 @@ def read_gold(options: BpeKnockoutOptions, scheme: str) -> list[GoldWord]:
     Raises:
         TokbenchError: a file cannot be read, or no word is segmented.
     """
-    assert options.gold is not None
-    assert options.gold_type is not None
-    kind = resource_types[options.gold_type]
     split = pretokenization_of(scheme).boundaries
-    words: dict[tuple[str, tuple[int, ...]], None] = {}
-    for language, word, segments in kind.function(options.gold, "", kind.options()):
-        cuts = boundaries(word, segments)
-        in_language = options.gold_languages is None or language in options.gold_languages
-        if in_language and cuts is not None and is_drawn(word, options.gold_share, options.gold_seed):
-            words[word, tuple(cuts)] = None
-    if not words:
-        raise TokbenchError(
-            f"{options.gold}: no segmented word of a resource of type '{options.gold_type}' is among those chosen; "
-            "check the file, gold_languages and gold_share"
-        )
+    words = read_gold_words(options)
     return [_in_pretokens(word.encode("utf-8", "surrogatepass"), cuts, split) for word, cuts in words]
 
 

@@ -90,7 +90,7 @@ def weights(counts: PretokenCounts, initial: Vocabulary, method: str, threads: i
             return count_matches(trie, counts.data, counts.offsets, counts.counts, *edge, len(initial))
 
         return np.sum(list(parallel_map(part, pairwise(cuts), threads)), axis=0)
-    cut = constructions[method].own_segmentation()
+    cut = constructions[method].own_segmentation(getattr(method, "options", None))
     ids, bounds = cut.function(initial, cut.options()).segment(counts.data, counts.offsets)
     total = np.zeros(len(initial), np.int64)
     np.add.at(total, ids, np.repeat(counts.counts, np.diff(bounds)))

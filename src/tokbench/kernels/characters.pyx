@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Segmentation by merging that begins with characters, and with the bytes of characters that are not tokens.
+"""Segmentation by merging that begins with the symbols of an alphabet, such as characters, and with bytes between them.
 
-As in SentencePiece, and in BPE models of ``tokenizers`` with byte fallback. Pairs may share a rank; of those the leftmost
-is joined first. Two bytes that are not adjacent in any token are never joined, so a pre-token is first split there into
-independent pieces.
+With characters it is that of SentencePiece, and of BPE models of ``tokenizers`` with byte fallback. Pairs may share a
+rank; of those the leftmost is joined first. Two bytes that are not adjacent in any token are never joined, so a pre-token
+is first split there into independent pieces.
 
-Reference: ``merge_characters`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``merge_characters`` and ``merge_alphabet`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -19,29 +19,16 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 import numpy as np
 
 
-cdef inline int64_t character_size(const uint8_t* text, int64_t size) noexcept nogil:
-    """Return the bytes of the UTF-8 character at the start of a text; 1 if the bytes are not UTF-8.
-
-    Overlong forms and surrogates need no test, as no token spells them.
-    """
-    cdef int64_t length = 1 if text[0] < 0xC2 else 2 if text[0] < 0xE0 else 3 if text[0] < 0xF0 else 4
-    cdef int64_t i
-    if length > size or text[0] > 0xF4:
-        return 1
-    for i in range(1, length):
-        if text[i] & 0xC0 != 0x80:
-            return 1
-    return length
-
-
 cdef class CharacterSegmenter(PretokenSegmenter):
-    """Segmenter that joins the adjacent pair of the lowest rank, the leftmost first, beginning with characters.
+    """Segmenter that joins the adjacent pair of the lowest rank, the leftmost first, beginning with an alphabet.
+
+    A pre-token is split from the left into the longest symbols of the alphabet; a byte at which none begins is one symbol.
 
     Args:
         pairs: int32 [m, 3], (left id, right id, resulting id). Of equal pairs the first is used.
         ranks: int32 [m], rank of each pair, 0 or more; pairs may share a rank.
-        characters: Trie of the tokens that are one character.
-        byte_ids: int32 [256], id of each byte, for characters that are not tokens and bytes that are not UTF-8.
+        alphabet: Trie of the tokens that are symbols.
+        byte_ids: int32 [256], id of each byte.
         joined: uint8 [65536], 1 at ``256 a + b`` if some token contains byte a followed by byte b, otherwise 0.
 
     Raises:
@@ -49,14 +36,14 @@ cdef class CharacterSegmenter(PretokenSegmenter):
     """
 
     cdef MergeTable table
-    cdef readonly Trie characters
+    cdef readonly Trie alphabet
     cdef object arrays
 
     def __init__(
         self,
         pairs: NDArray[np.int32],
         ranks: NDArray[np.int32],
-        Trie characters not None,
+        Trie alphabet not None,
         byte_ids: NDArray[np.int32],
         joined: NDArray[np.uint8],
     ):
@@ -79,7 +66,7 @@ cdef class CharacterSegmenter(PretokenSegmenter):
         self.table.rows.pairs = <Pair*>&slots[0, 0]
         self.table.ranks, self.table.results = &ranks_view[0], &results[0]
         self.table.byte_ids, self.table.joined = &bytes_view[0], &joined_view[0]
-        self.characters = characters
+        self.alphabet = alphabet
         for row in range(<int32_t>rows.shape[0] - 1, -1, -1):
             pair = slot_of(&self.table.rows, rows[row, 0], rows[row, 1])
             pair.left, pair.right = rows[row, 0], rows[row, 1]
@@ -101,18 +88,17 @@ cdef class CharacterSegmenter(PretokenSegmenter):
         return written
 
     cdef inline int64_t begin(self, const uint8_t* text, int64_t size, int32_t* ids, int64_t* count) noexcept nogil:
-        """Append the id of the first character, or those of its bytes; return its number of bytes."""
-        cdef const TrieView* trie = &self.characters.view
-        cdef int64_t length = character_size(text, size), i = 0
-        cdef int32_t node = 0
-        while i < length and node >= 0:
+        """Append the id of the longest symbol at the start of a text, or of its first byte; return the number of bytes."""
+        cdef const TrieView* trie = &self.alphabet.view
+        cdef int64_t length = 1, i = 0
+        cdef int32_t node = 0, symbol = self.table.byte_ids[text[0]]
+        while i < size:
             node = step(trie, node, text[i])
+            if node < 0:
+                break
             i += 1
-        if node >= 0 and token_at(trie, node) >= 0:
-            ids[count[0]] = token_at(trie, node)
-            count[0] += 1
-            return length
-        for i in range(length):
-            ids[count[0]] = self.table.byte_ids[text[i]]
-            count[0] += 1
+            if token_at(trie, node) >= 0:
+                symbol, length = token_at(trie, node), i
+        ids[count[0]] = symbol
+        count[0] += 1
         return length

@@ -244,3 +244,46 @@ def restructure(
     if annealing in ("after", "both"):
         merges = anneal(merges, words, count, share, most)
     return merges
+
+
+def train_within_morphemes(
+    words: Sequence[tuple[bytes, frozenset[int], int]], ranks: Sequence[int], size: int
+) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
+    """Train MorphBPE: no pair is counted or merged across a boundary.
+
+    Args:
+        words: bytes, boundaries as offsets, and count of each word.
+        ranks: rank of each byte, for ties. Other tokens follow in order of creation.
+        size: number of tokens wanted.
+
+    Returns:
+        The merged pairs in order, and all tokens, the 256 bytes first.
+
+    >>> train_within_morphemes([(b'aab', frozenset({1}), 5)], list(range(256)), 300)[0]
+    [(b'a', b'b')]
+    """
+    tokens = [bytes([byte]) for byte in range(256)]
+    order = dict(zip(tokens, ranks, strict=True))
+    spelt = [([bytes([byte]) for byte in word], cuts, count) for word, cuts, count in words]
+    merges: list[tuple[bytes, bytes]] = []
+    while len(tokens) < size:
+        pairs: Counter[tuple[bytes, bytes]] = Counter()
+        for parts, cuts, count in spelt:
+            for place in _places_within(parts, cuts):
+                pairs[parts[place], parts[place + 1]] += count
+        if not pairs:
+            break
+        best = min(pairs, key=lambda pair: (-pairs[pair], order[pair[0]], order[pair[1]]))
+        for parts, cuts, _ in spelt:
+            while places := [at for at in _places_within(parts, cuts) if (parts[at], parts[at + 1]) == best]:
+                parts[places[0] : places[0] + 2] = [b"".join(best)]
+        order[b"".join(best)] = len(tokens)
+        tokens.append(b"".join(best))
+        merges.append(best)
+    return merges, tokens
+
+
+def _places_within(parts: Sequence[bytes], cuts: frozenset[int]) -> list[int]:
+    """Return the places of the pairs that do not cross a boundary."""
+    ends = [len(b"".join(parts[:place])) for place in range(1, len(parts))]
+    return [place for place, end in enumerate(ends) if end not in cuts]

@@ -227,10 +227,46 @@ def merge_characters(text: bytes, tokens: Collection[bytes], ranks: Mapping[tupl
         for character in characters(text)
         for part in ([character] if character in tokens else [bytes([byte]) for byte in character])
     ]
+    return join_by_rank(cut, ranks)
+
+
+def join_by_rank(parts: Sequence[bytes], ranks: Mapping[tuple[bytes, bytes], float]) -> list[bytes]:
+    """Join the leftmost pair of the lowest rank until no pair has one.
+
+    >>> join_by_rank([b'a', b'b', b'c'], {(b'b', b'c'): 0, (b'a', b'b'): 1})
+    [b'a', b'bc']
+    """
+    cut = list(parts)
     while candidates := [(ranks[pair], i) for i, pair in enumerate(pairwise(cut)) if pair in ranks]:
         _, i = min(candidates)
         cut[i : i + 2] = [cut[i] + cut[i + 1]]
     return cut
+
+
+def symbols_of(text: bytes, alphabet: Collection[bytes]) -> list[bytes]:
+    """Return the longest symbols of an alphabet from the left; a byte at which none begins is a symbol.
+
+    >>> symbols_of(b'abcab', {b'ab', b'abd', b'bc'})
+    [b'ab', b'c', b'ab']
+    """
+    cut = []
+    while text:
+        sizes = (size for size in range(len(text), 1, -1) if text[:size] in alphabet)
+        cut.append(text[: next(sizes, 1)])
+        text = text[len(cut[-1]) :]
+    return cut
+
+
+def merge_alphabet(text: bytes, tokens: Collection[bytes], merges: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
+    """Join the leftmost pair of the lowest rank, beginning with the tokens that no merge makes.
+
+    >>> merge_alphabet(b'abcab', [b'ab', b'abc'], [(b'ab', b'c')])
+    [b'abc', b'ab']
+    """
+    ranks: dict[tuple[bytes, bytes], float] = {}
+    for rank, pair in enumerate(merges):
+        ranks.setdefault(pair, rank)
+    return join_by_rank(symbols_of(text, set(tokens) - {left + right for left, right in merges}), ranks)
 
 
 def merge_scores(text: bytes, scores: Mapping[bytes, float]) -> list[bytes]:

@@ -42,14 +42,13 @@ def _keys(experiment: Experiment) -> Iterator[str]:
     for parallel in experiment.parallel_corpora.values():
         yield from (_key_of_hub(pairs.source) for pairs in parallel.on_hub())
     # The phases of each tokenizer that is built.
-    for variant in experiment.built.values():
+    for name, variant in experiment.built.items():
         construction = constructions[variant.construction.method]
-        cut = construction.segmentation if variant.segmentation is None else variant.segmentation.method
         yield from _keys_of_scheme(variant.pretokenization)
         yield from _keys_of_method(construction)
         if construction.initial:
             yield from _keys_of_method(constructions[variant.construction.initial])
-        yield from _keys_of_method(segmentations[cut])
+        yield from _keys_of_method(segmentations[experiment.segmentation_of(name)])
         if variant.byte_lm is not None and experiment.byte_lms[variant.byte_lm].kind == "ngram":
             yield from BYTE_NGRAMS
     # Metrics, by the inputs that the experiment has.

@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 
 from tokbench.config.experiment import Experiment
-from tokbench.construction import constructions
 from tokbench.corpus.sources import EmbeddedSource
 from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
@@ -73,7 +72,10 @@ def build_content(
     building = {experiment.corpus_of(name) for name in experiment.built}
     return ReportContent(
         title=experiment.report.title or f"Tokenizers of the experiment {experiment.name}",
-        recipes={name: _recipe(variant) for name, variant in configuration["variants"].items()},
+        recipes={
+            name: _recipe(variant, experiment.segmentation_of(name) if name in experiment.built else "")
+            for name, variant in configuration["variants"].items()
+        },
         configuration=dump_yaml(dict(configuration)),
         provenance=made,
         declared=declared,
@@ -95,21 +97,18 @@ def build_content(
     )
 
 
-def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the three phases of a variant, with the construction's default segmentation if none is configured; for
-    an external tokenizer, its configuration."""
+def _recipe(variant: Mapping[str, Any], segmentation: str) -> dict[str, Any]:
+    """Return the three phases of a variant, with the name of its segmentation if it has no options; for an external
+    tokenizer, its configuration."""
     if "from" in variant:
         options = {
             key: value for key, value in variant.items() if key in ("pattern", "segmentation", "added", "revision")
         }
         options |= {key: len(variant[key]) for key in ("special_tokens",) if variant.get(key)}
         return {"from": {"method": variant["from"], "path": str(variant.get("path", "")), **options}}
-    construction = variant["construction"]
-    method = construction if isinstance(construction, str) else construction["method"]
-    default = constructions[method].segmentation
     return {
         "pretokenization": pretokenization_of(variant["pretokenization"]).label,
-        "construction": construction,
-        "segmentation": variant.get("segmentation", default),
+        "construction": variant["construction"],
+        "segmentation": variant.get("segmentation", segmentation),
         **({"byte_lm": variant["byte_lm"]} if variant.get("byte_lm") else {}),
     }

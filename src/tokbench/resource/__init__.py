@@ -33,11 +33,11 @@ class ResourceOptions(Options):
     """Read only words with these language tags (default: all)."""
 
     left_out: float = Field(0.0, ge=0, lt=1)
-    """Share of the words that are left out (default: 0), because a construction reads them: the ``gold_share`` of
-    ``bpe_knockout``."""
+    """Share of the words that are left out (default: 0), because a construction reads them: its ``gold_share``."""
 
     left_out_seed: Seed = 0
-    """Seed of the choice of words that are left out (default: 0): the ``gold_seed`` of ``bpe_knockout``."""
+    """Seed of the choice of words that are left out (default: 0): the ``gold_seed`` of the
+    construction."""
 
 
 class Read(Protocol):

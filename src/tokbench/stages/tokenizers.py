@@ -52,9 +52,12 @@ def _construction(construction: Construction) -> list[str]:
 def _build(experiment: "Experiment", wildcards: Any) -> list[str]:
     variant = experiment.built[wildcards.variant]
     construction = constructions[variant.construction.method]
-    cut = variant.segmentation.method if variant.segmentation else construction.segmentation
     pretokenization = pretokenization_of(variant.pretokenization)
-    phases = [segmentations[cut].definition, *pretokenization.modules, *_readers(variant.construction)]
+    phases = [
+        segmentations[experiment.segmentation_of(wildcards.variant)].definition,
+        *pretokenization.modules,
+        *_readers(variant.construction),
+    ]
     return [*_construction(construction), *phases]
 
 
