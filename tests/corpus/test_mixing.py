@@ -333,3 +333,23 @@ def test_wrong_draws_are_one_line_before_any_work(
 )
 def test_sizes_have_units(text: str | int, expected: int) -> None:
     assert validated({"source": "embedded", "bytes": text}, Corpus, "test").bytes == expected
+
+
+@pytest.mark.parametrize(
+    ("weights", "line"),
+    [
+        ("{web: 1, cod: 2}", "statistics.domain_weights: 'cod' is not a domain (code, web)"),
+        (
+            "{web: 1}",
+            "statistics.domain_weights: no weight of 'code', a source of corpus 'mix'; add it (0 leaves it out)",
+        ),
+        ("{web: 0, code: 0}", "statistics.domain_weights: all domains of corpus 'mix' have weight 0"),
+        ("{web: -1, code: 1}", "statistics.domain_weights.web: must be at least 0"),
+    ],
+)
+def test_wrong_weights_of_domains_are_one_line(
+    weights: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    corpus = f"{{sources: {{web: {{{WEB}}}, code: {{{CODE}}}}}}}}}\nstatistics: {{domain_weights: {weights}"
+    assert any(line in one for one in mistakes_of(tmp_path, corpus)), mistakes_of(tmp_path, corpus)

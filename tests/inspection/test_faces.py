@@ -223,7 +223,7 @@ def said_of(families: list[Any], pretokenizers: dict[str, str], measure: str) ->
     others = [
         pl.DataFrame(schema=declared(name).schema)
         for name in ("task_measure_comparisons", "robustness_comparisons", "perturbed_comparisons",
-                     "segmentation_loss_comparisons", "ngram_languages", "bits_languages")
+                     "segmentation_loss_comparisons", "ngram_languages", "bits_languages", "domain_comparisons")
     ]  # fmt: skip
     pairs = paired_comparisons(families, BASELINES, pretokenizers, *others).filter(measure=measure)
     [row] = pairs.rows(named=True)

@@ -16,6 +16,7 @@ from tokbench.statistics.accuracies.pairs import compare_pairs, power_table
 from tokbench.statistics.accuracies.ranks import averages, averages_by_size
 from tokbench.statistics.accuracies.seeds import seed_variation
 from tokbench.statistics.cells import OUTCOME
+from tokbench.statistics.comparisons.domains import domain_comparisons, domain_documents, domain_values
 from tokbench.statistics.comparisons.existing import EXISTING_TOKENIZERS
 from tokbench.statistics.comparisons.families import ComparisonFamily
 from tokbench.statistics.comparisons.languages import models_over_languages, ngrams_over_languages
@@ -54,6 +55,7 @@ from tokbench.tabulation.columns import (
     TOKEN_SCORES,
 )
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, LEAKAGE, TOKENS_BY_DOCUMENT
+from tokbench.tabulation.domains import DOCUMENT_DOMAINS
 from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS, embedding_norms
 from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
@@ -159,6 +161,12 @@ def bits_by_seed() -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")
 
 
+def document_domains() -> pl.DataFrame:
+    """Return the domains of the same documents."""
+    rows = [("books", document, ("code", "web")[document > 2]) for document in range(8)]
+    return pl.DataFrame(rows, schema=DOCUMENT_DOMAINS.schema, orient="row")
+
+
 def bounds() -> pl.DataFrame:
     """Return bounds at two sizes, one of them missing."""
     told = (900, 903.5, 910, 10 / 900, 3.5 / 900, 6.5 / 903.5, 5000, 12, 0.004, None)
@@ -253,6 +261,7 @@ def made() -> ReportContent:
     """Create new content."""
     scores, measures = accuracy(), intrinsic()
     compared = compare_model_bits(bits_by_seed(), {})
+    by_domain = domain_documents(document_domains(), tokens_by_document(), ngram_documents(), bits_by_seed())
     runs = [(variant, size) for variant in VARIANTS for size in SIZES]
     curves = [
         {
@@ -382,6 +391,8 @@ def made() -> ReportContent:
             "ngram_languages": ngrams_over_languages(ngram_documents(), {}),
             "bits_comparisons": compared,
             "bits_languages": models_over_languages(bits_by_seed(), {}),
+            "domain_values": domain_values(by_domain, {}),
+            "domain_comparisons": domain_comparisons(by_domain, {}, {}),
             "measures": measures_against_models(compared, measures, ngram_bits()),
             "seed_plan": plan_seeds(compared, 0.01),
             "seen_by_seeds": detectable_by_seeds(compared, 0.01),
@@ -559,8 +570,9 @@ PARTS = ("prices", "bits_at_equal_cost", "equal_cost_comparisons",
          "leakage", "critical_differences", "seeds",
          "task_measures", "task_measure_comparisons", "measure_power", "perturbed_measures", "perturbed_comparisons",
          "correlations", "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
-         "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
-         "seen_by_seeds", "published", "imported", "scoreboard",
+         "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "domain_values",
+         "domain_comparisons",
+         "measures", "seed_plan", "seen_by_seeds", "published", "imported", "scoreboard",
          "translation_scores", "translation_comparisons",
          "published_translations", "translation_embedding_norms", "translation_embeddings",
          "parallel_corpora", "summed_bits", "robustness",

@@ -47,6 +47,11 @@ if TYPE_CHECKING:
     help="Smallest difference to detect, in bits per byte.",
 )
 @click.option("--units", multiple=True, metavar="CORPUS=FILE", help="CSV of the units of a corpus's documents.")
+@click.option(
+    "--domain-weights",
+    default="{}",
+    help="Weights of domains in weighted means as JSON; default: their shares of bytes.",
+)
 @click.option("-o", "--output", required=True, type=OutputFolder("statistics"), help="Folder of the statistics.")
 def analyse_command(
     tables: str,
@@ -56,6 +61,7 @@ def analyse_command(
     pilot: str | None,
     detect: float,
     units: tuple[str, ...],
+    domain_weights: str,
     output: str,
 ) -> None:
     """Compute statistics over the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes, corrections and
@@ -64,6 +70,8 @@ def analyse_command(
     """
     from tokbench.commands.recipes import mapping_of
     from tokbench.config.load import read_settings
+    from tokbench.options import validated
+    from tokbench.stages.tables import StatisticsOptions
     from tokbench.statistics.inputs import StatisticsInputs, analyse
     from tokbench.tabulation.table import write_tables
 
@@ -74,9 +82,11 @@ def analyse_command(
         "units": by_corpus(units, "--units", "FILE"),
         "pilot": pilot,
         "detect": detect,
+        "domain_weights": mapping_of(domain_weights, "--domain-weights"),
     }
     if experiment is not None:
         settings |= read_settings(experiment, "recipes", "baselines", "units")
+    weights = validated({"domain_weights": settings["domain_weights"]}, StatisticsOptions, "--domain-weights")
     material = StatisticsInputs(
         Path(tables),
         settings["recipes"],
@@ -84,6 +94,7 @@ def analyse_command(
         Path(settings["pilot"]) if settings["pilot"] else None,
         settings["detect"],
         {corpus: Path(path) for corpus, path in settings["units"].items()},
+        weights.domain_weights,
     )
     made = analyse(material)
     write_tables(made, Path(output), "statistics")

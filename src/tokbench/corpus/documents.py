@@ -137,6 +137,26 @@ def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:
     return heapq.merge(*map(read, paths), key=lambda document: document.document)
 
 
+def read_domains(paths: Sequence[Path | str]) -> tuple[list[int], list[str]]:
+    """Read the domain of each document of a mixture.
+
+    Returns:
+        Numbers of the documents, ascending, and their domains; empty for shards without domains.
+
+    Raises:
+        TokbenchError: a shard is missing or not readable; the message names it.
+    """
+    rows: list[tuple[int, str]] = []
+    for path in paths:
+        with parquet(path, "a readable corpus shard", "delete its corpus and prepare it again", in_pieces=True) as file:
+            if DOMAIN in file.schema_arrow.names:
+                require(file.schema_arrow, document="whole numbers", domain="text")
+                for batch in batches(file, ["document", DOMAIN]):
+                    rows += zip(batch.column("document").to_pylist(), batch.column(DOMAIN).to_pylist(), strict=True)
+    rows.sort()
+    return [number for number, _ in rows], [domain for _, domain in rows]
+
+
 class SplitContents(NamedTuple):
     """Size and checksum of a split.
 

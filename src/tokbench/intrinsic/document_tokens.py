@@ -4,14 +4,14 @@ The uncertainty from the choice of documents can be estimated only from counts b
 :mod:`tokbench.metric.measurement`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tokbench.corpus.documents import read_documents
+from tokbench.corpus.documents import read_documents, read_domains
 from tokbench.intrinsic.encoding_speed import TOO_SHORT, Sample, cold_speed
 from tokbench.io.identity import TextDigest, made_from
 from tokbench.io.json import write_result
@@ -31,7 +31,10 @@ class TokenCounter(Protocol):
 
 
 def tokens_by_document(
-    tokenizer: TokenCounter, documents: "Iterable[Document]", languages: LanguageTokens | None = None
+    tokenizer: TokenCounter,
+    documents: "Iterable[Document]",
+    languages: LanguageTokens | None = None,
+    domains: Mapping[int, str] | None = None,
 ) -> tuple[dict[str, list[int]], list[bytes]]:
     """Count the tokens of each document, or of each group of neighbours.
 
@@ -39,6 +42,7 @@ def tokens_by_document(
         tokenizer: the tokenizer.
         documents: the documents.
         languages: counter of the documents of each language, to which each document is added (default: None).
+        domains: domain of each document, so that groups are of one domain each (default: None, one domain).
 
     Returns:
         Lists ``document`` (first of the group), ``documents``, ``bytes`` and ``tokens`` by group, and the texts for
@@ -50,7 +54,13 @@ def tokens_by_document(
         tokens = tokenizer.count(document.text) if languages is None else languages.add(document)
         rows.append((document.document, 1, len(document.text), tokens))
         sample.add(document.text)
-    table = in_groups(np.array(rows, np.int64).reshape(-1, 4))
+    counts = np.array(rows, np.int64).reshape(-1, 4)
+    if domains:
+        own = np.array([domains[number] for number in counts[:, 0].tolist()])
+        table = np.concatenate([in_groups(counts[own == name]) for name in np.unique(own)])
+        table = table[np.argsort(table[:, 0], kind="stable")]
+    else:
+        table = in_groups(counts)
     names = ("document", "documents", "bytes", "tokens")
     return {name: table[:, place].tolist() for place, name in enumerate(names)}, sample.texts
 
@@ -83,7 +93,9 @@ def write_document_tokens(
     check_memory(megabytes)
     text = TextDigest()
     languages = language_tokens(tokenizer)
-    counts, texts = tokens_by_document(tokenizer, text.watched(read_documents(shards), attrgetter("text")), languages)
+    domains = dict(zip(*read_domains(shards), strict=True))
+    documents = text.watched(read_documents(shards), attrgetter("text"))
+    counts, texts = tokens_by_document(tokenizer, documents, languages, domains)
     head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
     head |= made_from(tokenizer=tokenizer.digest, text=text.hexdigest())
     if speed is not None:

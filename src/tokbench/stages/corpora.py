@@ -78,7 +78,18 @@ def _prepare(experiment: "Experiment", wildcards: Any) -> str:
     return f"tokbench.corpus.prepare:{'link_shards' if in_parts else 'prepare'}"
 
 
-PREPARE = stages.add(Stage("prepare", run=_prepare, methods=_all_parts))
+def _mixtures(experiment: "Experiment") -> list[CorpusTarget]:
+    return [CorpusTarget(corpus) for corpus in all_evaluated(experiment) if experiment.corpora[corpus].sources]
+
+
+PREPARE = stages.add(
+    Stage(
+        "prepare",
+        run=_prepare,
+        results=(Result("domains", "corpus/{corpus}", _mixtures, "Folder of a corpus of several sources"),),
+        methods=_all_parts,
+    )
+)
 PREPARE_PARALLEL = stages.add(
     Stage(
         "prepare_parallel",

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from tokbench.config.targets import SingleTarget, single_target
+from tokbench.errors import unknown_names
 from tokbench.io.paths import path_mistakes
 from tokbench.options import Options, canonical
 from tokbench.pretokenization import pretokenization_of
@@ -21,16 +22,21 @@ if TYPE_CHECKING:
 
 
 class StatisticsOptions(Options):
-    """Power analysis before the runs: the number of seeds needed, estimated from a finished pilot."""
+    """Power analysis before the runs: the number of seeds needed, estimated from a finished pilot. Also the weights of
+    domains, for corpora of several sources."""
 
     pilot: Path | None = None
     """Folder ``statistics`` of an experiment that trained similar models with two seeds or more. The number of seeds
     needed is written to ``power/`` before any model is trained, and to the report."""
     detect: float = Field(DETECT, ge=LEAST)
     """Difference in bits per byte that should be detected."""
+    domain_weights: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+    """Weight of each domain (source of a mixture) in weighted means over domains. Default: the shares of the domains in
+    the bytes of the evaluation split. A change computes the statistics and the report again, nothing else."""
 
 
 def _mistakes(experiment: "Experiment") -> Iterator[str]:
+    yield from _weight_mistakes(experiment)
     pilot = STATISTICS.of(experiment).pilot
     if pilot is None:
         return
@@ -42,10 +48,24 @@ def _mistakes(experiment: "Experiment") -> Iterator[str]:
     yield from path_mistakes("statistics.pilot", [pilot])
 
 
+def _weight_mistakes(experiment: "Experiment") -> Iterator[str]:
+    key, weights = "statistics.domain_weights", STATISTICS.of(experiment).domain_weights
+    if not weights:
+        return
+    mixtures = {name: list(corpus.sources) for name, corpus in experiment.corpora.items() if corpus.sources}
+    known = dict.fromkeys(domain for domains in mixtures.values() for domain in domains)
+    yield from unknown_names(key, "domain", weights, known)
+    for name, domains in mixtures.items():
+        if lacking := [domain for domain in domains if domain not in weights]:
+            yield f"{key}: no weight of '{lacking[0]}', a source of corpus '{name}'; add it (0 leaves it out)"
+        elif not any(weights[domain] for domain in domains):
+            yield f"{key}: all domains of corpus '{name}' have weight 0; give one a weight above 0"
+
+
 STATISTICS = Section(
     "statistics",
     StatisticsOptions,
-    "Power analysis before the runs: a pilot experiment and the effect size to detect.",
+    "Power analysis before the runs: a pilot experiment and the effect size to detect. Weights of domains.",
     always=True,
     mistakes=_mistakes,
 )
@@ -89,7 +109,8 @@ def statistics_settings(experiment: "Experiment") -> dict[str, Any]:
     options = STATISTICS.of(experiment)
     pilot = {} if options.pilot is None else {"pilot": str(options.pilot), "detect": options.detect}
     tables = {corpus: str(path) for corpus, path in units(experiment).items()}
-    return {"recipes": recipes(experiment), "baselines": experiment.baselines(), "units": tables, **pilot}
+    weights = {"domain_weights": options.domain_weights} if options.domain_weights else {}
+    return {"recipes": recipes(experiment), "baselines": experiment.baselines(), "units": tables, **pilot, **weights}
 
 
 def recipes(experiment: "Experiment") -> dict[str, Any]:

@@ -12,6 +12,7 @@ from tokbench.corpus.units import read_units
 from tokbench.io.tables import read_frame
 from tokbench.statistics.accuracies.ranks import averages_by_size
 from tokbench.statistics.accuracies.seeds import average_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.comparisons.domains import domain_documents
 from tokbench.statistics.comparisons.families import ComparisonFamily
 from tokbench.statistics.comparisons.model_bits import BITS_COMPARISONS
 from tokbench.statistics.comparisons.model_bits import KEY as MODEL_BITS
@@ -25,6 +26,7 @@ from tokbench.statistics.undersized import lossless_documents, lossy_tokenizers,
 from tokbench.tabulation.columns import (
     BOUNDARIES,
     CONVERGENCE_COLUMNS,
+    DOCUMENT_DOMAINS_COLUMNS,
     EXTERNAL_TOKENS_COLUMNS,
     PERTURBED,
     PERTURBED_ANSWERS,
@@ -54,6 +56,7 @@ class StatisticsInputs:
         pilot: folder of a pilot's statistics (default: None).
         detect: difference of bits per byte to detect (default: 0.01).
         units: table of document units by corpus, see :mod:`tokbench.corpus.units` (default: a document is a unit).
+        domain_weights: weight by domain in weighted means over domains (default: the shares of bytes).
     """
 
     folder: Path
@@ -62,6 +65,7 @@ class StatisticsInputs:
     pilot: Path | None = None
     detect: float = DETECT
     units: Mapping[str, Path] = field(default_factory=dict)
+    domain_weights: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def model_accuracies(self) -> pl.DataFrame:
@@ -240,6 +244,14 @@ class StatisticsInputs:
         """Tokens of every document; empty if the tables are of an older version."""
         tokens = self._read_newer("tokens_by_document", schema(TOKENS))
         return sum_by_unit(tokens, ("documents", "bytes", "tokens"), self.units)
+
+    @cached_property
+    def domain_documents(self) -> pl.DataFrame:
+        """Tokens and bits of every document with its domain, for corpora of several sources."""
+        domains = self._read_newer("document_domains", schema(DOCUMENT_DOMAINS_COLUMNS))
+        lossy = self.imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"].to_list()
+        tokens = self.tokens_by_document.filter(~pl.col("variant").is_in(lossy))
+        return domain_documents(domains, tokens, self.ngram_documents, self.bits_by_seed)
 
     @cached_property
     def external_tokens(self) -> pl.DataFrame:

@@ -129,6 +129,12 @@ TOKENS = (
     Column("bytes", pl.Int64, "bytes of their text", "bytes"),
     Column("tokens", pl.Int64, "tokens of their text, without ends", "tokens"),
 )
+DOCUMENT_DOMAINS_COLUMNS = (
+    CORPUS,
+    Column("document", pl.Int64, "position of the document in the shuffled mixture"),
+    Column("domain", pl.String, "name of its source"),
+)
+"""Columns of the domains of documents, for corpora of several sources."""
 EXTERNAL_TOKENS_COLUMNS = (
     VARIANT,
     SIZE,

@@ -14,6 +14,7 @@ from tokbench.statistics.comparisons.families import (
     ACCURACY,
     BITS,
     NGRAM,
+    TOKENS,
     ComparisonFamily,
     Pretokenizers,
     judge_pairs,
@@ -34,6 +35,7 @@ def paired_comparisons(
     segmentation_loss_comparisons: pl.DataFrame,
     ngram_languages: pl.DataFrame,
     bits_languages: pl.DataFrame,
+    domain_comparisons: pl.DataFrame,
 ) -> pl.DataFrame:
     """Collect the comparisons of all measures.
 
@@ -46,10 +48,12 @@ def paired_comparisons(
         perturbed_comparisons: comparisons by changes of answers.
         segmentation_loss_comparisons: comparisons by losses with other segmentations.
         ngram_languages, bits_languages: comparisons over languages.
+        domain_comparisons: comparisons by domain, and by the weighted mean over domains.
 
     Returns:
         The columns of :data:`PAIRED_COMPARISONS`, one row per measure and pair.
     """
+    # Main measures, then the tables of single measures with the same columns.
     rows = [row for family in families for row in _rows(family, baselines_of_all, pretokenizers_of_all)]
     main = pl.DataFrame(rows, schema=PAIRED_COMPARISONS.schema)
     answers = task_measure_comparisons.filter((pl.col("task") != "") | (pl.col("measure") != ACCURACY))
@@ -68,7 +72,14 @@ def paired_comparisons(
         ),
         _rename(ngram_languages, measure=pl.lit(NGRAM), definition=pl.lit("over languages")),
         _rename(bits_languages, measure=pl.lit(BITS), definition=pl.lit("over languages")),
+        _rename(
+            domain_comparisons,
+            measure=pl.when(pl.col("measure") == TOKENS).then(pl.lit("tokens_per_byte")).otherwise("measure"),
+            definition=pl.format("by domain: {}", "domain"),
+            **{name: pl.col(name).replace("", None) for name in ("model", "suite")},
+        ),
     ]
+    # Pre-tokenizers of both tokenizers.
     named = pl.concat([main, *parts])
     of = {name: pretokenizers_of_all.get(name) for name in {*named["a"], *named["b"]}}
     return named.with_columns(
@@ -132,7 +143,7 @@ PAIRED_COMPARISONS = TidyTable(
     takes=(
         "families", "baselines_of_all", "pretokenizers_of_all", "task_measure_comparisons",
         "robustness_comparisons", "perturbed_comparisons", "segmentation_loss_comparisons", "ngram_languages",
-        "bits_languages",
+        "bits_languages", "domain_comparisons",
     ),
 )  # fmt: skip
 SCHEMA = PAIRED_COMPARISONS.schema
