@@ -13,10 +13,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tokbench.commands.recipes import corpus_of, mixture_of
 from tokbench.config.load import read as read_configuration
 from tokbench.config.sections import Corpus
 from tokbench.corpus import mixing
-from tokbench.corpus.documents import is_shard, read_documents, read_findings
+from tokbench.corpus.documents import Document, is_shard, read_documents, read_findings
 from tokbench.corpus.limits import without_limits
 from tokbench.corpus.mixing import Draw, DrawnRows, draw_documents
 from tokbench.corpus.partitions import partition_part, write_partitions
@@ -27,6 +28,7 @@ from tokbench.corpus.shards import shard_paths
 from tokbench.corpus.shuffle import ShardAssignment, assign_documents, read_totals
 from tokbench.corpus.sources import Source
 from tokbench.errors import TokbenchError
+from tokbench.intrinsic.document_tokens import tokens_by_document
 from tokbench.options import validated
 from tokbench.runtime.memory_limit import MemoryLimit
 
@@ -353,3 +355,53 @@ def test_wrong_weights_of_domains_are_one_line(
     monkeypatch.chdir(tmp_path)
     corpus = f"{{sources: {{web: {{{WEB}}}, code: {{{CODE}}}}}}}}}\nstatistics: {{domain_weights: {weights}"
     assert any(line in one for one in mistakes_of(tmp_path, corpus)), mistakes_of(tmp_path, corpus)
+
+
+def test_downloads_of_a_mixture_are_the_last_files_in_the_order_of_sources(tmp_path: Path) -> None:
+    web = source_of(tmp_path, "web", texts_of("web", 300, 1))
+    for name in ("b", "a"):
+        frame = pl.DataFrame({"text": texts_of(name, 300, 2), "language": [""] * 300})
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    hub = {"type": "hub", "dataset": "owner/a", "revision": "0" * 40}
+    recipe = {
+        "sources": {
+            "web": {"source": web.model_dump(mode="json")},
+            "b": {"source": hub | {"dataset": "owner/b"}},
+            "a": {"source": hub},
+        },
+        "seed": 0,
+    }
+    corpus, _ = corpus_of(json.dumps(recipe))
+    files = [str(tmp_path / name) for name in ("web-0.jsonl", "a.parquet", "b.parquet")]
+    sources = mixture_of(corpus, files)
+    assert {name: source.cache and source.cache.name for name, source in sources.items()} == {
+        "a": "a.parquet",
+        "b": "b.parquet",
+        "web": None,
+    }
+    prepare(sources, SHARES, 0, 1, tmp_path / "corpus", draw=corpus.draw)
+    for rows in read(tmp_path / "corpus", 1).values():
+        assert {domain for _, _, domain in rows} == {"a", "b", "web"}
+        assert all(text.startswith(f"{domain} ".encode()) for _, text, domain in rows)
+    with pytest.raises(TokbenchError, match="2 of the sources are of a hub; name the files"):
+        mixture_of(corpus, files[1:2])
+    with pytest.raises(TokbenchError, match="--recipe: its path names other files"):
+        mixture_of(corpus, files[1:])
+
+
+def test_groups_of_token_counts_are_of_one_domain_each() -> None:
+    documents = [Document(number, "", b"x" * (number % 7)) for number in range(5000)]
+    domains = {number: ("code", "web")[number % 3 > 0] for number in range(5000)}
+
+    class Bytes:
+        def count(self, text: bytes) -> int:
+            return len(text)
+
+    counts, _ = tokens_by_document(Bytes(), documents, domains=domains)
+    assert counts["document"] == sorted(counts["document"])
+    assert len(counts["document"]) == 2000
+    for name in ("code", "web"):
+        rows = [place for place, number in enumerate(counts["document"]) if domains[number] == name]
+        expected = [len(document.text) for document in documents if domains[document.document] == name]
+        assert sum(counts["documents"][row] for row in rows) == len(expected)
+        assert sum(counts["tokens"][row] for row in rows) == sum(expected)

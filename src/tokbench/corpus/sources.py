@@ -33,8 +33,8 @@ class Source(Options):
     """Options of all sources."""
 
     max_documents: int | None = Field(None, ge=1, le=LARGEST_BYTES)
-    """Maximum number of documents: the first ones of the source, which are no sample of it. If it is sorted by domain
-    or date, shuffle it first (default: no limit)."""
+    """Maximum number of documents: the first ones of the source, which are no sample of it (default: no limit). The
+    keys ``sample`` and ``bytes`` of a corpus draw from all of it."""
     max_bytes_per_language: int | None = Field(None, ge=1, le=LARGEST_BYTES)
     """Read the first documents of each language until this number of bytes is reached; the last document is complete.
     As with ``max_documents``, they are no sample (default: no limit)."""
