@@ -88,13 +88,15 @@ def build_content(
         corpora=sorted(experiment.corpora, key=lambda name: name not in own_corpora),
         built_from=[name for name in experiment.corpora if name in building],
         baselines=list(dict.fromkeys(experiment.baselines().values())),
-        demonstration=all(
-            isinstance(source, EmbeddedSource)
-            for corpus in experiment.corpora.values()
-            for source in corpus.named_sources.values()
-        ),
+        demonstration=_is_demonstration(experiment),
         highlight=experiment.report.highlight or "",
     )
+
+
+def _is_demonstration(experiment: Experiment) -> bool:
+    """Return whether all text is that of CPython's documentation."""
+    sources = (source for corpus in experiment.corpora.values() for source in corpus.named_sources.values())
+    return all(isinstance(source, EmbeddedSource) for source in sources)
 
 
 def _recipe(variant: Mapping[str, Any], segmentation: str) -> dict[str, Any]:
