@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import tokbench as library
 from tests.conftest import ODD, TOPICS, Tokbench
+from tokbench.commands import inspect as inspect_commands
 from tokbench.errors import TokbenchError
-from tokbench.inspection.checks import probes
+from tokbench.inspection.checks import probes, run
 from tokbench.inspection.checks.agreement import LONG, plain_texts
 from tokbench.inspection.checks.finding import shortest
 from tokbench.inspection.checks.round_trip import _common, round_trip
@@ -424,3 +425,30 @@ def test_show(tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatc
     ):
         with pytest.raises(TokbenchError, match=re.escape(said)):
             library.show(*arguments)
+
+
+def test_check_reads_the_beginning_of_long_texts(
+    tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to a number of bytes over all documents; the last one is cut between two words."""
+    library.build("bpe", library.count(TEXTS), 256).save(tmp_path / "bpe")
+    texts = [tmp_path / "short.txt", tmp_path / "long.txt", tmp_path / "other.txt"]
+    for text, content in zip(texts, ("ab cd", "ef gh " * 10, "ij"), strict=True):
+        text.write_text(content)
+    seen: list[list[bytes]] = []
+    monkeypatch.setattr(inspect_commands, "MOST_CHECKED", 15)
+    monkeypatch.setattr(run, "checked", lambda subject: seen.append(list(subject.documents)) or [])
+    monkeypatch.setattr(run, "as_text", lambda *arguments: "")
+    done = tokbench("check", tmp_path / "bpe", *texts)
+    assert done.status == 0
+    assert "check reads the first 15 bytes of the text" in done.message
+    assert [len(text) for text in seen[0]] == [5, 9]
+    assert b"ef gh ef gh ".startswith(seen[0][1])
+    tokbench("check", tmp_path / "bpe", texts[0])
+    assert seen[1] == [b"ab cd"]
+
+
+def test_perturb_of_much_text_names_the_memory_that_it_needs(tmp_path: Path, tokbench: Tokbench) -> None:
+    (tmp_path / "text.txt").write_text("one two")
+    done = tokbench("perturb", tmp_path / "text.txt", "--bytes", 50_000_000, "-o", tmp_path / "lines.parquet")
+    assert re.search(r"--memory 1000: too little for this command; allow it 8,2\d\d MB or more", done.message)

@@ -32,6 +32,8 @@ TABLES = 3
 """Number of tables without ``--all``."""
 DIFFERS = 1
 """Exit status if the runs differ, as of ``diff``."""
+MOST_CHECKED = 3_000_000
+"""Bytes of text that ``check`` reads; a byte needs about 250 bytes of memory."""
 MOST_BYTES = 100_000
 """Longest text that is shown, in bytes: some thousand rows a tokenizer."""
 
@@ -65,7 +67,7 @@ def check_command(
     all calls, tokens that no text can produce.
 
     Each failure shows the shortest input found that causes it. Exit status: 1 if a check failed; warnings and notes do
-    not count.
+    not count. Of long texts, the first 3 MB are read.
     """
     import json
 
@@ -93,9 +95,19 @@ def _documents(files: list[str], limit: int, fields: "Fields") -> list[bytes]:
         return []
     from itertools import islice
 
+    from tokbench.corpus.long_documents import cut_of
     from tokbench.corpus.text_files import read_files
 
-    return [document.text for document in islice(read_files(files, fields), limit)]
+    documents: list[bytes] = []
+    left = MOST_CHECKED
+    for document in islice(read_files(files, fields), limit):
+        whole = len(document.text) <= left
+        documents.append(document.text if whole else document.text[: cut_of(document.text, max(left, 1))])
+        left -= len(documents[-1])
+        if not whole:
+            click.echo(f"tokbench: check reads the first {MOST_CHECKED:,} bytes of the text", err=True)
+            break
+    return documents
 
 
 def _style() -> "Callable[[str, Result], str]":

@@ -13,6 +13,8 @@ from tokbench.io.numbers import LARGEST_BYTES, LARGEST_SEED
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
 
+DEFAULT = 1000
+"""Default memory limit in MB, which is enough for 4 MB of text and all kinds."""
 COLUMNS = ("kind", "document", "language", "line", "text", "starts", "before", "after")
 
 
@@ -23,7 +25,7 @@ COLUMNS = ("kind", "document", "language", "line", "text", "starts", "before", "
 @click.option("--bytes", "size", type=Whole(1, LARGEST_BYTES), help="Bytes of text to use. Default: 200,000.")
 @click.option("--seed", type=Whole(0, LARGEST_SEED), help="Seed of the draws. Default: 0.")
 @output_file(mark=columns(*COLUMNS), required=True, help="Parquet file of perturbed lines and their edits.")
-@memory_option()
+@memory_option(DEFAULT)
 @field_options
 def perturb_command(
     texts: tuple[str, ...],
