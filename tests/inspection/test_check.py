@@ -442,8 +442,7 @@ def test_check_reads_the_beginning_of_long_texts(
     done = tokbench("check", tmp_path / "bpe", *texts)
     assert done.status == 0
     assert "check reads the first 15 bytes of the text" in done.stderr
-    assert [len(text) for text in seen[0]] == [5, 9]
-    assert b"ef gh ef gh ".startswith(seen[0][1])
+    assert seen[0] == [b"ab cd", b"ef gh ef"]
     tokbench("check", tmp_path / "bpe", texts[0])
     assert seen[1] == [b"ab cd"]
 
