@@ -2,7 +2,6 @@
 
 import json
 import random
-import tracemalloc
 from collections import Counter
 from hashlib import blake2b
 from itertools import pairwise
@@ -13,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.support.processes import MEGABYTE, peak
 from tokbench.commands.recipes import corpus_of, mixture_of
 from tokbench.config.load import read as read_configuration
 from tokbench.config.sections import Corpus
@@ -222,7 +222,7 @@ def test_places_are_buckets_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> 
     assert (np.delete(rows.numbers, order) == -1).all()
     for place in np.unique(rows.places[rows.places >= 0]):
         members = np.flatnonzero(rows.places == place)
-        assert sizes[members].sum() <= 1000 + 100
+        assert (sizes[members] + mixing.PER_SORTED_DOCUMENT).sum() <= 1000 + 100 + mixing.PER_SORTED_DOCUMENT
         assert (splits[members] == place // rows.buckets // 3).all()
     # In a shard, later places have later documents.
     for shard in range(6):
@@ -231,24 +231,21 @@ def test_places_are_buckets_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> 
         assert (np.diff(rows.places[members]) >= 0).all()
 
 
-def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mixing, "BUCKET_BYTES", 1 << 20)
-    megabytes = 60
-    path = tmp_path / "large.txt"
-    draws = random.Random(0)
-    with path.open("wb") as file:
-        for _ in range(megabytes * 10):
-            file.write(draws.randbytes(50_000).hex().encode() + b"\n")
-    corpus = validated({"source": {"type": "text", "path": str(path), "documents": "line"}}, Corpus, "test")
-    assert corpus.source is not None
-    tracemalloc.start()
-    try:
-        allowed = MemoryLimit(200, 80_000_000)
-        prepare(corpus.source, {"pretraining": 1.0}, 0, 1, tmp_path / "c", allowed=allowed, draw=Draw({"": None}, 0.99))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 0.75 * megabytes * 1_000_000
+@pytest.mark.parametrize("size", [1000, 20_000])
+def test_memory_is_bounded(size: int, tmp_path: Path) -> None:
+    """The text is larger than the memory that is left for it, in documents of either length."""
+    allowed, draws = 240, random.Random(0)
+    for name in ("code", "web"):
+        with (tmp_path / f"{name}.txt").open("w") as file:
+            file.writelines(f"{draws.randbytes(size // 2).hex()}\n" for _ in range(80 * MEGABYTE // size))
+    sources = {
+        name: {"source": {"type": "text", "path": str(tmp_path / f"{name}.txt"), "documents": "line"}, "weight": 1}
+        for name in ("code", "web")
+    }
+    recipe = json.dumps({"sources": sources, "seed": 0, "splits": {"pretraining": 1.0}})
+    files = [tmp_path / "code.txt", tmp_path / "web.txt"]
+    taken = peak("prepare", "--memory", allowed, "--recipe", recipe, "-o", tmp_path / "corpus", *files)
+    assert taken <= allowed * MEGABYTE
 
 
 def test_equal_documents_are_drawn_together_and_empty_ones_are_allowed() -> None:

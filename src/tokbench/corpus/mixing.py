@@ -22,8 +22,10 @@ from tokbench.errors import TokbenchError
 
 PER_DRAWN_DOCUMENT = 80
 """Maximum bytes of memory per document while documents are drawn and shuffled, in addition to the digests."""
-BUCKET_BYTES = 1 << 26
-"""Bytes of text that are sorted in memory at least, in addition to the last document. A shard has a bucket for each."""
+BUCKET_BYTES = 1 << 23
+"""Memory for documents that are sorted at least, in addition to the last document. A shard has a bucket for each."""
+PER_SORTED_DOCUMENT = 250
+"""Bytes of memory for a document that is sorted, in addition to its text."""
 
 
 @dataclass(frozen=True)
@@ -215,14 +217,14 @@ class DrawnRows:
 
 
 def _buckets_of(placed: NDArray[np.int32], sizes: NDArray[np.integer], shards: int) -> NDArray[np.int32]:
-    """Return the bucket of each piece in its shard, int32 [n]: the bytes before it / :data:`BUCKET_BYTES`."""
+    """Return the bucket of each piece in its shard, int32 [n]: the memory of those before it / :data:`BUCKET_BYTES`."""
     buckets = np.zeros(len(placed), np.int32)
     filled = np.zeros(shards, np.int64)
     for first in range(0, len(placed), CHUNK):
         own = placed[first : first + CHUNK]
         order = np.argsort(own, kind="stable")
         order = order[own[order] != UNUSED]
-        shard, lengths = own[order], sizes[first : first + CHUNK][order].astype(np.int64)
+        shard, lengths = own[order], sizes[first : first + CHUNK][order].astype(np.int64) + PER_SORTED_DOCUMENT
         before = np.cumsum(lengths) - lengths
         begins = np.flatnonzero(np.diff(shard, prepend=UNUSED))
         counts = np.diff(np.append(begins, len(shard)))
