@@ -22,7 +22,7 @@ from tokbench.inspection.comparison.ranking_tables import (
 from tokbench.io.json import written
 from tokbench.io.yaml import read_yaml
 from tokbench.options import validated
-from tokbench.report.wording import MINUS, format_value
+from tokbench.report.wording import MINUS, format_value, join_some
 from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.statistics.scale.equal_cost import BITS_AT_EQUAL_COST, EQUAL_COST_COMPARISONS, clearest_model
 from tokbench.statistics.scale.prices import NO_LINE, PRICES
@@ -112,13 +112,19 @@ def _interval(low: float | None, high: float | None, decimals: int, kind: Any = 
     return "" if low is None or high is None else f"{_number(low, decimals, kind)} to {_number(high, decimals, kind)}"
 
 
+def _notes(reasons: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a sentence for each reason with its tokenizers."""
+    return [f"{join_some(names)}: {reason}." for reason, names in reasons.items()]
+
+
 def _costs(part: pl.DataFrame, at: Mapping[str, Any]) -> RankingTable:
     """Return the table of costs of a target on a corpus."""
     hours = part["training_hours"].null_count() < len(part)
     head = ["", "size", "tokens/byte", "GFLOP/byte trained", "GFLOP/byte served", "to the baseline", "95 % interval",
             "cache kB/byte", "embedding MB", "kB in a context"]  # fmt: skip
     head += ["hours/TB trained", "hours/TB served"] * hours
-    cells, notes = [], []
+    cells: list[list[str]] = []
+    reasons: dict[str, list[str]] = {}
     for row in part.iter_rows(named=True):
         relative = NO_VALUE if row["relative"] is None else f"{_number(row['relative'], 1, 'percent')} %"
         scaled = [
@@ -136,20 +142,20 @@ def _costs(part: pl.DataFrame, at: Mapping[str, Any]) -> RankingTable:
         line += [_number(row[name], 0) for name in ("training_hours", "serving_hours")] * hours
         cells.append(line)
         if row["reason"] and row["reason"] != NO_LINE:
-            notes.append(f"{row['variant']} at {row['size']:,}: {row['reason']}.")
+            reasons.setdefault(row["reason"], []).append(f"{row['variant']} at {row['size']:,}")
+    notes = _notes(reasons)
     if NO_LINE in part["reason"].to_list():
         notes.append(f"There are {NO_LINE}.")
     notes.append("Arithmetic and memory are by formula and not measured.")
-    return RankingTable(
-        f"Costs at {at['target']}, {at['corpus']}", head, cells, frozenset({0, 6}), list(dict.fromkeys(notes))
-    )
+    return RankingTable(f"Costs at {at['target']}, {at['corpus']}", head, cells, frozenset({0, 6}), notes)
 
 
 def _bits(part: pl.DataFrame) -> RankingTable:
     """Return the table of bits at the total cost of one model."""
     first = part.row(0, named=True)
     spent = "text" if first["varies"] == "budget" else "layers"
-    cells, notes = [], []
+    cells: list[list[str]] = []
+    reasons: dict[str, list[str]] = {}
     for row in part.sort("bits", "variant", nulls_last=True).iter_rows(named=True):
         level = [_number(row["multiple"], 2), _number(row["bits"], 3), _interval(row["low"], row["high"], 3)]
         verdict = [_number(row["difference"], 3), _interval(row["difference_low"], row["difference_high"], 3)]
@@ -158,7 +164,8 @@ def _bits(part: pl.DataFrame) -> RankingTable:
             verdict = ["", "", "baseline"]
         cells.append([row["variant"], *level, *verdict])
         if row["reason"]:
-            notes.append(f"{row['variant']}: {row['reason']}.")
+            reasons.setdefault(row["reason"], []).append(row["variant"])
+    notes = _notes(reasons)
     notes.append(
         f"The total cost is that of {first['model']} with {first['baseline']}, scaled to {first['target']}. The bits "
         f"are those of {first['models']}, and no promise for {first['target']}."

@@ -11,11 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.scale_models import RATES, budgets, groups, power, recipe
+from tests.support.small_report import altered, whole
 from tokbench.costs.devices import device_hours
 from tokbench.costs.transformer import Transformer
 from tokbench.errors import TokbenchError
 from tokbench.options import validated
 from tokbench.reference import scaling as reference
+from tokbench.report.exhibits import Drawing, Heading, Table
+from tokbench.report.figures.style import inline
+from tokbench.report.sections.prices import at_targets
 from tokbench.statistics.scale.equal_cost import (
     BITS_AT_EQUAL_COST,
     EQUAL_COST_COMPARISONS,
@@ -337,3 +341,17 @@ def test_wrong_targets_are_refused_in_one_line(options: dict[str, Any], message:
     assert message in str(error.value)
     assert str(error.value).startswith("targets.serve: ")
     assert "\n" not in str(error.value)
+
+
+def test_the_report_shows_targets() -> None:
+    """Costs of eight tokenizers as a figure and a table, then differences, bits and pairs of the line."""
+    exhibits = at_targets(whole())
+    assert isinstance(exhibits[0], Heading)
+    named = [exhibit for exhibit in exhibits if isinstance(exhibit, Table | Drawing)]
+    assert [exhibit.name.partition("-serve")[0] for exhibit in named] == [
+        "cost-at-target", "prices", "differences-at-equal-cost", "bits-at-equal-cost", "equal-cost-comparisons",
+    ]  # fmt: skip
+    for drawing in (exhibit for exhibit in named if isinstance(exhibit, Drawing)):
+        assert "<svg" in inline(drawing.draw(width=4.0), "x", drawing.says)
+    assert "no promise for the target" in named[2].caption
+    assert at_targets(altered(whole(), prices=None)) == []

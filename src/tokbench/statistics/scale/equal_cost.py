@@ -6,8 +6,8 @@ saves follows from the fitted line of its small models (see :mod:`tokbench.stati
 budgets, the text of a model with the baseline is multiplied by the affordable text; on a line of sizes, its parameters
 by the affordable layers. The target gives only these multiples. The bits are those of the small models.
 
-Lines are laws of the range of their models. Beyond it, values are extrapolated up to a factor of two and never tested;
-farther there are none. Laws that are fitted at usual numbers of tokens per parameter overrate more tokens (Sardana et
+Lines are laws of the range of their models. More than 5 % beyond it, values are extrapolated up to a factor of two and
+never tested; farther there are none. Laws that are fitted at usual numbers of tokens per parameter overrate more tokens (Sardana et
 al. 2024, arXiv 2401.00448).
 """
 
@@ -20,7 +20,7 @@ import polars as pl
 from tokbench.statistics.comparisons.judgement_columns import judgement_columns
 from tokbench.statistics.scale.power_law import exponential, exponential_of_end, interval_limit, sum_of_logs
 from tokbench.statistics.scale.prices import BASELINE, TARGET
-from tokbench.statistics.scale.scale_lines import DOCUMENTS_OF, LEVEL, LINE, SEEDS_OF, ScaleGroup
+from tokbench.statistics.scale.scale_lines import DOCUMENTS_OF, EQUAL, LEVEL, LINE, SEEDS_OF, ScaleGroup
 from tokbench.statistics.scale.target_model import TargetModel
 from tokbench.statistics.scale.total_cost import MOST_EXTRAPOLATED, anchors_of
 from tokbench.statistics.significance.estimate import Estimate
@@ -95,7 +95,7 @@ def clearest_model(part: pl.DataFrame) -> str:
     Args:
         part: rows of :data:`BITS_AT_EQUAL_COST` of one target and line, in their order.
     """
-    inside = part.group_by("model", maintain_order=True).agg((pl.col("extrapolation") == 1.0).sum())
+    inside = part.group_by("model", maintain_order=True).agg((pl.col("extrapolation") <= EQUAL).sum())
     return max(enumerate(inside.rows()), key=lambda entry: (entry[1][1], entry[0]))[1][0]  # type: ignore[no-any-return]
 
 

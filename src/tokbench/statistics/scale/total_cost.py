@@ -27,7 +27,7 @@ from tokbench.statistics.scale.power_law import (
     sum_of_logs,
     terms_of,
 )
-from tokbench.statistics.scale.scale_lines import ScaleGroup
+from tokbench.statistics.scale.scale_lines import EQUAL, ScaleGroup
 from tokbench.statistics.scale.target_model import TargetModel, affordable_layers
 from tokbench.statistics.significance.estimate import Estimate
 from tokbench.statistics.significance.judgements import Judgement, judge
@@ -85,7 +85,7 @@ class SpentCost:
     @property
     def reason(self) -> str | None:
         """Reason why the value is extrapolated or missing; None if it is neither."""
-        if self.extrapolation <= 1:
+        if self.extrapolation <= EQUAL:
             return None
         return (
             _extrapolated(self.extrapolation)
