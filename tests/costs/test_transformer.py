@@ -13,8 +13,8 @@ VOCABULARY = 300
 SHAPE = {"d_model": 64, "n_heads": 8, "n_layers": 3, "max_seq_len": LENGTH}
 LLAMA = {**SHAPE, "kv_heads": 2, "feed_forward": 176}
 OPTIONS: list[ModelOptions] = [
-    LlamaOptions(architecture="llama", batches=1, **LLAMA),  # type: ignore[arg-type]
-    MptOptions(batches=1, **SHAPE),  # type: ignore[arg-type]
+    LlamaOptions(architecture="llama", batches=1, **LLAMA),
+    MptOptions(batches=1, **SHAPE),
 ]
 
 

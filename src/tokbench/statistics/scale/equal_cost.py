@@ -96,7 +96,7 @@ def clearest_model(part: pl.DataFrame) -> str:
         part: rows of :data:`BITS_AT_EQUAL_COST` of one target and line, in their order.
     """
     inside = part.group_by("model", maintain_order=True).agg((pl.col("extrapolation") <= EQUAL).sum())
-    return max(enumerate(inside.rows()), key=lambda entry: (entry[1][1], entry[0]))[1][0]  # type: ignore[no-any-return]
+    return max(enumerate(inside.rows()), key=lambda entry: (entry[1][1], entry[0]))[1][0]
 
 
 def compare_at_equal_cost(
