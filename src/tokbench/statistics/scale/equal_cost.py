@@ -7,8 +7,8 @@ budgets, the text of a model with the baseline is multiplied by the affordable t
 by the affordable layers. The target gives only these multiples. The bits are those of the small models.
 
 Lines are laws of the range of their models. More than 5 % beyond it, values are extrapolated up to a factor of two and
-never tested; farther there are none. Laws that are fitted at usual numbers of tokens per parameter overrate more tokens (Sardana et
-al. 2024, arXiv 2401.00448).
+never tested; farther there are none. Laws that are fitted at usual numbers of tokens per parameter overrate more tokens
+(Sardana et al. 2024, arXiv 2401.00448).
 """
 
 from collections.abc import Mapping, Sequence
