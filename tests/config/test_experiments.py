@@ -39,6 +39,7 @@ from tokbench.workflow.resources import MAX_RUNTIME
 FOLDER = Path(__file__).parents[2] / "experiments"
 IN_FULL = (
     "books_in_full",
+    "ladder",
     "languages_in_full",
     "existing",
     "existing_models",
@@ -106,7 +107,7 @@ RANDTRAIN = {
 def open_paths(file: Path) -> list[str]:
     """Corpora and resources of a file whose paths come from the command line."""
     written = yaml.safe_load(file.read_text(encoding="utf-8"))
-    sources = {name: corpus["source"] for name, corpus in written["corpora"].items()}
+    sources = {name: corpus["source"] for name, corpus in written["corpora"].items() if "source" in corpus}
     return [
         name
         for name, source in {**sources, **written.get("resources", {})}.items()
@@ -148,10 +149,14 @@ def given(file: Path, text: Path) -> dict[str, Any]:
     """
     written = yaml.safe_load(file.read_text(encoding="utf-8"))
     corpora, elsewhere = written["corpora"], [name for name, one in written["variants"].items() if "from" in one]
-    types = {name: corpus["source"] for name, corpus in corpora.items()}
+    types = {name: corpus["source"] for name, corpus in corpora.items() if "source" in corpus}
     tables = {name for name, kind in types.items() if "parquet" in (kind["type"] if isinstance(kind, dict) else kind)}
     plain = {name: f"{text}.parquet" if name in tables else str(text) for name in [*open_paths(file), *elsewhere]}
-    return plain | open_splits(file, text)
+    mixtures = {name: corpus["sources"] for name, corpus in corpora.items() if "sources" in corpus}
+    domains = {name: {domain: f"{text}.{domain}" for domain in sources} for name, sources in mixtures.items()}
+    for path in (path for paths in domains.values() for path in paths.values()):
+        Path(path).touch()
+    return plain | open_splits(file, text) | domains
 
 
 def load(name: str, text: Path) -> Experiment:

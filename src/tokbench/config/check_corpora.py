@@ -130,8 +130,8 @@ def _source_mistakes(key: str, place: str, name: str, source: Source, parts: int
     if not isinstance(source, FileSource):
         return
     if not source.path:
-        in_mixture = f"{place}.path: no path given; add it"
-        yield MissingPath.of(f"{place}.path", name) if place == f"{key}.source" else in_mixture
+        domain = place.removeprefix(f"{key}.").partition(".")[2].partition(".")[0]
+        yield MissingPath.of(f"{place}.path", name, f"'{{{domain}: PATH}}'" if domain else "PATH")
         return
     try:
         files = files_of(source)

@@ -32,7 +32,7 @@ def validate(values: Mapping[str, Any], name: str) -> Experiment:
 
     A top-level key that equals the name of a corpus, a resource, a local suite or an external variant sets its path. So
     a path can be given on the command line (``snakemake --config books=novels.jsonl.gz``). A key that equals the name
-    of a parallel corpus maps its splits to their paths.
+    of a parallel corpus maps its splits to their paths, that of a mixture its sources.
 
     Args:
         values: the configuration as read.
@@ -179,6 +179,8 @@ def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
             rest[key] = value
         elif isinstance(corpora.get(key), dict) and "source" in corpora[key]:
             corpora[key] = corpora[key] | {"source": _with_path(corpora[key]["source"], value)}
+        elif isinstance(corpora.get(key), dict) and isinstance(value, dict) and "sources" in corpora[key]:
+            corpora[key] = corpora[key] | {"sources": _with_domains(corpora[key]["sources"], value)}
         elif isinstance(parallel.get(key), dict) and isinstance(value, dict):
             parallel[key] = _with_splits(parallel[key], value)
         elif key in resources:
@@ -190,6 +192,18 @@ def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
         else:
             rest[key] = value
     return rest | named
+
+
+def _with_domains(sources: Any, paths: dict[str, Any]) -> Any:
+    """Return the sources of a mixture with other paths; those that it lacks are rejected later."""
+    if not isinstance(sources, dict):
+        return sources
+    changed = dict(sources)
+    for domain, path in paths.items():
+        own = changed.get(domain)
+        own = own if isinstance(own, dict) else {}
+        changed[domain] = own | {"source": _with_path(own.get("source", {}), path)}
+    return changed
 
 
 def _with_splits(corpus: dict[str, Any], paths: dict[str, Any]) -> dict[str, Any]:

@@ -116,7 +116,7 @@ class Corpus(Options):
     @classmethod
     def _has_source(cls, values: Any) -> Any:
         if isinstance(values, Mapping):
-            if "source" in values and "sources" in values:
+            if values.get("source") and values.get("sources"):
                 raise ValueError("has both 'source' and 'sources'; give one source, or all of them under 'sources'")
             if not values.get("source") and not values.get("sources"):
                 raise ValueError("has no source; add the key 'source', as in source: {type: text, path: FILE}")
