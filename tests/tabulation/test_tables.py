@@ -175,12 +175,13 @@ def test_inputs_of_all_makers_exist() -> None:
 
 
 def test_tables_made_from_tables_of_models_are_tables_of_models() -> None:
-    """Else a reader of an experiment without them would not be told why it is missing; the scoreboard, paired
+    """Else a reader of an experiment without them would not be told why it is missing; the scoreboard, domains, paired
     comparisons and what is published have rows without them, too."""
     every = tables_of("tabulate", "analyse")
     models = {table.name for table in every if table.of_models}
     named = {table.name for table in every if "model" in (column.name for column in table.columns)}
-    assert named - models == {"paired_comparisons", "scoreboard", "seed_plan", "seen_by_seeds"}
+    without_models = {"paired_comparisons", "scoreboard", "domain_values", "domain_comparisons"}
+    assert named - models == {*without_models, "seed_plan", "seen_by_seeds"}
     assert {"accuracy", "outcomes", "bits_per_byte", "curves", "embedding_norms"} <= models
     assert not {"intrinsic", "overlaps", "venn", "metric_correlations"} & models
     assert {table.name for table in tables_of("analyse") if models.intersection(table.takes)} <= {

@@ -35,6 +35,7 @@ from tokbench.statistics.accuracies.correlation import CORRELATIONS, METRIC_CORR
 from tokbench.statistics.accuracies.intervals import INTERVALS
 from tokbench.statistics.accuracies.ranks import RANKS_BY_SIZE
 from tokbench.statistics.accuracies.seeds import SEEDS
+from tokbench.statistics.comparisons.domains import DOMAIN_COMPARISONS, DOMAIN_VALUES
 from tokbench.statistics.comparisons.robustness import ROBUSTNESS, ROBUSTNESS_COMPARISONS
 from tokbench.statistics.comparisons.segmentations import SEGMENTATION_LOSS_COMPARISONS, SEGMENTATION_LOSSES
 from tokbench.statistics.significance.eligibility import ONE_TRAINING
@@ -77,13 +78,15 @@ def statistics(content: ReportContent) -> Section:
     for name in ("intervals", "power", "critical_differences"):
         if content.part(name) is None:
             missing.append(f"{words(name).capitalize()}: {content.why_missing(name)}")
-    # Bits per byte, robustness, segmentations and causal effects.
+    # Bits per byte, domains, robustness, segmentations and causal effects.
     if bits := model_bits.bits_exhibits(content):
         exhibits += [Heading("bits-of-models", "Bits per byte of language models, pair by pair"), *bits]
     elif content.part("bits_comparisons") is not None:
         missing.append(f"Bits per byte compared over seeds: {ONE_TRAINING.capitalize()}.")
     if bits := ngram_bits.ngram_tests(content):
         exhibits += [Heading("bits-of-ngrams", "Bits per byte of n-gram models, pair by pair"), *bits]
+    if by_domain := [*split_all(content, DOMAIN_VALUES), *split_all(content, DOMAIN_COMPARISONS)]:
+        exhibits += [Heading("domains", "By domain"), *by_domain]
     if robust := [*split_all(content, ROBUSTNESS), *split_all(content, ROBUSTNESS_COMPARISONS)]:
         exhibits += [Heading("robustness", "Robustness of segmentations"), *robust]
     other = (SEGMENTED_TEXTS, SEGMENTATION_LOSSES, SEGMENTATION_LOSS_COMPARISONS)

@@ -256,6 +256,7 @@ DOMAIN_VALUES = TidyTable(
             ("domain", "variant", "value", "low", "high", "weight", "documents", "bytes"),
             by=("corpus", "definition", "size"),
             folds_above=20,
+            arranged=True,
         ),
     ),
 )  # fmt: skip
@@ -286,6 +287,7 @@ DOMAIN_COMPARISONS = TidyTable(
             ("domain", "a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "n"),
             by=("corpus", "definition", "size"),
             folds_above=20,
+            arranged=True,
         ),
     ),
 )  # fmt: skip

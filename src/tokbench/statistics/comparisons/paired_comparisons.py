@@ -14,7 +14,6 @@ from tokbench.statistics.comparisons.families import (
     ACCURACY,
     BITS,
     NGRAM,
-    TOKENS,
     ComparisonFamily,
     Pretokenizers,
     judge_pairs,
@@ -74,8 +73,8 @@ def paired_comparisons(
         _rename(bits_languages, measure=pl.lit(BITS), definition=pl.lit("over languages")),
         _rename(
             domain_comparisons,
-            measure=pl.when(pl.col("measure") == TOKENS).then(pl.lit("tokens_per_byte")).otherwise("measure"),
-            definition=pl.format("by domain: {}", "domain"),
+            measure=pl.format("{}_by_domain", "measure"),
+            definition=pl.format("{}: {}", "domain", "definition"),
             **{name: pl.col(name).replace("", None) for name in ("model", "suite")},
         ),
     ]
