@@ -40,6 +40,7 @@ FOLDER = Path(__file__).parents[2] / "experiments"
 IN_FULL = (
     "books_in_full",
     "ladder",
+    "languages_by_kind",
     "languages_in_full",
     "existing",
     "existing_models",
