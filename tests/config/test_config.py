@@ -217,6 +217,17 @@ def test_equal_and_unused_recipes_are_noted(experiment: dict[str, Any], tmp_path
     ]
 
 
+def test_the_corpus_of_a_development_set_is_used(
+    experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench
+) -> None:
+    file = tmp_path / "mine.yaml"
+    experiment["corpora"]["other"] = {"source": {"type": "embedded", "max_documents": 3}}
+    parity = {"pretokenization": "gpt2", "construction": "parity_bpe", "development": "other", "corpus": "pydoc"}
+    experiment["variants"]["parity"] = parity
+    file.write_text(yaml.safe_dump(experiment, sort_keys=False))
+    assert "nothing uses it" not in tokbench("validate", file).stderr
+
+
 # What the rules ask
 
 

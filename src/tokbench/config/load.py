@@ -227,7 +227,13 @@ def notes(experiment: Experiment) -> Iterator[str]:
     """Yield one line for each recipe that equals an earlier one or is not used, ``key: note``."""
     runs, translations = experiment.runs, experiment.translations
     built = experiment.built.values()
-    measured = {*experiment.measured_corpora(), *(run.corpus for run in runs), experiment.metrics.vocabulary.words_of}
+    read = (variant.development for variant in built if variant.development is not None)
+    measured = {
+        *experiment.measured_corpora(),
+        *(run.corpus for run in runs),
+        experiment.metrics.vocabulary.words_of,
+        *read,
+    }
     sections: list[tuple[str, Mapping[str, Any], Iterable[str | None]]] = [
         ("corpora", experiment.corpora, measured),
         ("byte_lms", experiment.byte_lms, [variant.byte_lm for variant in built]),
