@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from tokbench.commands.method_listing import patterns_of, reference_of
+from tokbench.config.corpus import Corpus
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import (
-    Corpus,
     DocumentMetricsOptions,
     ImportedTokenizer,
     MetricsOptions,

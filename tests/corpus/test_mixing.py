@@ -14,8 +14,8 @@ import pytest
 
 from tests.support.processes import MEGABYTE, peak
 from tokbench.commands.recipes import corpus_of, mixture_of
+from tokbench.config.corpus import Corpus
 from tokbench.config.load import read as read_configuration
-from tokbench.config.sections import Corpus
 from tokbench.corpus import mixing
 from tokbench.corpus.documents import Document, is_shard, read_documents, read_findings
 from tokbench.corpus.limits import without_limits

@@ -13,7 +13,7 @@ from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.options import Options, Seed
 
 if TYPE_CHECKING:
-    from tokbench.config.sections import Corpus
+    from tokbench.config.corpus import Corpus
     from tokbench.corpus.prepare import PreparedSource
     from tokbench.corpus.reading import ReadSpan
     from tokbench.corpus.sources import Source
@@ -145,7 +145,7 @@ def corpus_of(recipe: str) -> "tuple[Corpus, int]":
     Raises:
         TokbenchError: the recipe is not valid in the configuration; the message names the key.
     """
-    from tokbench.config.sections import Corpus
+    from tokbench.config.corpus import Corpus
     from tokbench.options import validated
 
     values = mapping_of(recipe, "--recipe")

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from tokbench.config.corpus import Corpus
 from tokbench.config.experiment import Experiment
 from tokbench.config.missing_paths import MissingPath
-from tokbench.config.sections import Corpus
 from tokbench.corpus.parallel import LinePairs, ParallelCorpus
 from tokbench.corpus.parts import is_divisible
 from tokbench.corpus.read import mistakes_of_fields

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
 
+from tokbench.config.corpus import Corpus
 from tokbench.config.sections import (
     AnyVariant,
-    Corpus,
     ExternalTokenizer,
     MetricsOptions,
     ModelRuns,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tokbench.config.corpus import LONGEST_DOCUMENT
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import LONGEST_DOCUMENT
 from tokbench.corpus.parallel import FetchedPairs
 from tokbench.corpus.parts import SourcePart, groups_of, parts_of
 from tokbench.corpus.source_files import files_of, tagged_files
