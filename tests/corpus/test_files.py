@@ -246,7 +246,9 @@ def test_limits_are_no_samples(experiment: dict[str, Any], tmp_path: Path) -> No
     source = {"type": "text", "path": str(tmp_path / "a.txt"), **limits}
     experiment["corpora"]["pydoc"]["source"] = source
     assert files_left_out(Experiment.model_validate(experiment)) == [
-        f"corpora.pydoc.source.{key}: the beginning of the source is read, which is no sample of it" for key in limits
+        f"corpora.pydoc.source.{key}: the beginning of the source is read, which is no sample of it; 'sample' and "
+        "'bytes' of the corpus draw from all of it"
+        for key in limits
     ]
 
 

@@ -248,7 +248,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("methods --json bpee", ("'bpee' is not a method of any kind. Did you mean 'bpe'?",)),
     # Corpora
     (PREPARE + " [1]", ("--recipe: expected a mapping",)),
-    (PREPARE + " {}", ("--recipe: source: this key is missing",)),
+    (PREPARE + " {}", ("--recipe: has no source; add the key 'source'",)),
     (PREPARE + " {source:_embeded}", ("'embeded' is not one of embedded",)),
     (PREPARE + " {source:_embedded} @plain.txt", ("the embedded source reads no files",)),
     (PREPARE + " {source:_embedded,seed:_-1}", ("--recipe: seed: must be at least 0",)),

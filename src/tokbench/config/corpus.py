@@ -1,8 +1,7 @@
 """Section of a corpus: its source or sources, the documents to draw, and the splits."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -88,15 +87,13 @@ class Corpus(Options):
     tokenizers apply. Bytes that are not UTF-8 stay. Pieces of long documents are normalised one by one. Default:
     none."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _has_source(cls, values: Any) -> Any:
-        if isinstance(values, Mapping):
-            if values.get("source") and values.get("sources"):
-                raise ValueError("has both 'source' and 'sources'; give one source, or all of them under 'sources'")
-            if not values.get("source") and not values.get("sources"):
-                raise ValueError("has no source; add the key 'source', as in source: {type: text, path: FILE}")
-        return values
+    @model_validator(mode="after")
+    def _has_source(self) -> Self:
+        if self.source is not None and self.sources:
+            raise ValueError("has both 'source' and 'sources'; give one source, or all of them under 'sources'")
+        if self.source is None and not self.sources:
+            raise ValueError("has no source; add the key 'source', as in source: {type: text, path: FILE}")
+        return self
 
     @property
     def counted(self) -> bool:

@@ -105,7 +105,10 @@ def read_rows(file: "pq.ParquetFile", columns: list[str] | None = None) -> "pa.T
 
 
 class AllRows(Iterator["pa.RecordBatch"]):
-    """Iterator of batches that raises an error if rows are missing. It keeps no reference to a batch."""
+    """Iterator of batches that raises an error if rows are missing. It keeps no reference to a batch.
+
+    At its end PyArrow gives the memory that it keeps for later back to the system, because limits of memory count it.
+    """
 
     def __init__(self, batches: "Iterator[pa.RecordBatch]", expected: int) -> None:
         self._batches, self._expected, self._rows = batches, expected, 0
@@ -114,6 +117,9 @@ class AllRows(Iterator["pa.RecordBatch"]):
         try:
             batch = next(self._batches)
         except StopIteration:
+            import pyarrow as pa
+
+            pa.default_memory_pool().release_unused()
             _check_rows(self._rows, self._expected)
             raise
         self._rows += batch.num_rows

@@ -57,7 +57,13 @@ class MemoryBound:
         """
         if self.megabytes is None:
             return UNLIMITED
-        self._other_bytes = max(self._other_bytes, resident_bytes() - used)
+        if resident_bytes() - used > self._other_bytes:
+            import pyarrow as pa
+
+            # Allocators keep freed memory for later, which is free.
+            give_back()
+            pa.default_memory_pool().release_unused()
+            self._other_bytes = max(self._other_bytes, resident_bytes() - used)
         return self.megabytes * MEGABYTE - RESERVED_BYTES - self._other_bytes
 
     def require(self, task: str, used: int = 0) -> None:
