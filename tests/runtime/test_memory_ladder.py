@@ -60,6 +60,7 @@ FRUGAL = {
     "POLARS_MAX_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "RAYON_NUM_THREADS": "1",
+    "RUST_BACKTRACE": "0",
 }
 """Keeps libraries from taking much address space at once, so that limits bite where the work is."""
 PARTIAL = re.compile(r"\..*\.partial")
