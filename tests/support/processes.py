@@ -147,7 +147,7 @@ def end(process: int) -> int:
 
 
 M_TOP_PAD, M_MMAP_THRESHOLD = -2, -3
-FORK_SERVER_PATIENCE = 20
+FORK_SERVER_PATIENCE = 60
 """Seconds after which a process counts as hung."""
 
 

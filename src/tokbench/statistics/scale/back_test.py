@@ -23,12 +23,14 @@ import polars as pl
 from tokbench.statistics.scale.power_law import (
     Points,
     Weighted,
+    ends_of,
     exponential,
     interval_limit,
     line_weights,
     points_of,
     sum_of_logs,
     terms_of,
+    value_of,
 )
 from tokbench.statistics.scale.scale_lines import AXES, AXIS, DOCUMENTS_OF, LINE, SEEDS_OF, ScaleGroup
 from tokbench.statistics.scale.scaling import NOTHING_TESTED, significant_signs
@@ -100,27 +102,19 @@ def _prediction(
     reverse = [Weighted(-term.weight, term.bits) for term in observed]
     prediction, truth, miss = total(predicted), total(observed), total([*predicted, *reverse])
     row: Row = {"smaller": ", ".join(points[0].models[:-1]), "largest": points[0].models[-1]}
-    row |= {"predicted": exponential(_value(prediction)) - 1, "observed": exponential(_value(truth)) - 1}
+    row |= {"predicted": exponential(value_of(prediction)) - 1, "observed": exponential(value_of(truth)) - 1}
     # The interval holds the truth if and only if that of the miss holds zero.
-    low, high = _ends(miss)
+    low, high = ends_of(miss)
     if low is not None and high is not None:
-        row["low"] = exponential(_value(prediction) - (_value(miss) - low)) - 1
-        row["high"] = exponential(_value(prediction) + (high - _value(miss))) - 1
-    for name, end in zip(("observed_low", "observed_high"), _ends(truth), strict=True):
+        row["low"] = exponential(value_of(prediction) - (value_of(miss) - low)) - 1
+        row["high"] = exponential(value_of(prediction) + (high - value_of(miss))) - 1
+    for name, end in zip(("observed_low", "observed_high"), ends_of(truth), strict=True):
         row[name] = None if end is None else exponential(end) - 1
     limit = interval_limit(group, points[0].seeds)
     if limit is None and low is not None and high is not None:
         row["holds"] = low <= 0 <= high
-    row["same_order"] = _value(prediction) * _value(truth) > 0
+    row["same_order"] = value_of(prediction) * value_of(truth) > 0
     return row | {"seeds": len(points[0].seeds), "documents": len(group.bytes), "reason": limit}
-
-
-def _value(estimate: Estimate | float) -> float:
-    return estimate.difference if isinstance(estimate, Estimate) else estimate
-
-
-def _ends(estimate: Estimate | float) -> tuple[float | None, float | None]:
-    return estimate.ends() if isinstance(estimate, Estimate) else (None, None)
 
 
 def back_test(scale_predictions: pl.DataFrame) -> pl.DataFrame:

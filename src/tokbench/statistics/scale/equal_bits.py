@@ -26,6 +26,7 @@ from tokbench.statistics.scale.power_law import (
     slope_weights,
     sum_of_logs,
     terms_of,
+    value_of,
 )
 from tokbench.statistics.scale.scale_lines import AXES, AXIS, DOCUMENTS_OF, LEVEL, LINE, PETA, SEEDS_OF, ScaleGroup
 from tokbench.statistics.significance.estimate import Estimate
@@ -115,7 +116,7 @@ def cost_at_equal_bits(
 def _level(group: ScaleGroup, variant: str, model: str, seeds: Sequence[int | None]) -> float:
     """Return the logarithm of bits per byte."""
     level = sum_of_logs([Weighted(1.0, group.stack(variant, model, seeds))], group.bytes, False)
-    return level.difference if isinstance(level, Estimate) else level
+    return value_of(level)
 
 
 def _ratio(group: ScaleGroup, variant: str, baseline: str, points: list[Points], place: int) -> Row | str:
@@ -127,7 +128,7 @@ def _ratio(group: ScaleGroup, variant: str, baseline: str, points: list[Points],
     points_of_variant, points_of_baseline = points
     terms = terms_of(group, variant, points_of_variant, slope_weights(points_of_variant.logs))
     slope = sum_of_logs(terms, group.bytes, bool(points_of_variant.seeds))
-    value = slope.difference if isinstance(slope, Estimate) else slope
+    value = value_of(slope)
     if value >= 0:
         return RISES
     if isinstance(slope, Estimate) and (slope.ends()[1] or 0.0) >= 0:

@@ -13,14 +13,15 @@ import polars as pl
 from tokbench.kernels.elementary import logs_of
 from tokbench.statistics.scale.power_law import (
     Weighted,
+    ends_of,
     exponential,
     exponential_of_end,
     interval_limit,
     sum_of_logs,
+    value_of,
 )
 from tokbench.statistics.scale.rank_order import kendall, resampled_levels, tau_interval
 from tokbench.statistics.scale.scale_lines import DOCUMENTS_OF, LEVEL, PETA, SEEDS_OF, Recipe, ScaleGroup, budget_of
-from tokbench.statistics.significance.estimate import Estimate
 from tokbench.statistics.undersized import NO_UNDERSIZED, Undersized
 from tokbench.tabulation.columns import CORPUS, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.table import Column, Print, TidyTable
@@ -79,9 +80,9 @@ class EqualFlops:
         seeds = group.seeds([variant], names)
         terms = [Weighted(weight, group.stack(variant, model, seeds)) for model, weight in models]
         level = sum_of_logs(terms, group.bytes, bool(seeds))
-        low, high = map(exponential_of_end, level.ends()) if isinstance(level, Estimate) else (None, None)
+        low, high = map(exponential_of_end, ends_of(level))
         row = self.head | {"variant": variant, "size": group.size, "bytes_per_token": 1 / rate, "how": how}
-        row |= {"bits_per_byte": exponential(level.difference if isinstance(level, Estimate) else level)}
+        row |= {"bits_per_byte": exponential(value_of(level))}
         row |= {"low": low, "high": high, "seeds": len(seeds), "documents": len(group.bytes)}
         self.rows.append(row | {"reason": interval_limit(group, seeds)})
         self.terms.append((group, variant, models))

@@ -75,6 +75,16 @@ def _levels(terms: Sequence[Weighted], sizes: NDArray[np.float64]) -> list[float
     return [fsum(term.bits.ravel().tolist()) / (len(term.bits) * whole) for term in terms]
 
 
+def value_of(estimate: Estimate | float) -> float:
+    """Return the value of a sum, with or without a standard error."""
+    return estimate.difference if isinstance(estimate, Estimate) else estimate
+
+
+def ends_of(estimate: Estimate | float | None) -> tuple[float | None, float | None]:
+    """Return the 95 % interval of a sum; both ends are None without a standard error."""
+    return estimate.ends() if isinstance(estimate, Estimate) else (None, None)
+
+
 def slope_weights(logs: Sequence[float]) -> list[float]:
     """Return the weights of the values in the slope of a least-squares line over ``logs``, of two distinct or more."""
     mean = fsum(logs) / len(logs)

@@ -22,11 +22,13 @@ from tokbench.kernels.elementary import exponentials_of
 from tokbench.statistics.scale.power_law import (
     Points,
     curvature_weights,
+    ends_of,
     interval_limit,
     points_of,
     slope_weights,
     sum_of_logs,
     terms_of,
+    value_of,
 )
 from tokbench.statistics.scale.rank_order import kendall, resampled_levels, tau_interval
 from tokbench.statistics.scale.scale_lines import AXES, AXIS, DOCUMENTS_OF, LEVEL, LINE, SEEDS_OF, ScaleGroup
@@ -84,36 +86,28 @@ def _fit(group: ScaleGroup, variant: str, points: Points, curve: Estimate | floa
     """Return the columns from ``scales`` to ``reason``."""
     weights = slope_weights(points.logs)
     slope = sum_of_logs(terms_of(group, variant, points, weights), group.bytes, bool(points.seeds))
-    value = slope.difference if isinstance(slope, Estimate) else slope
+    value = value_of(slope)
     mean = fsum(points.logs) / len(points.logs)
     levels = [
-        _value(sum_of_logs([term], group.bytes, False))
+        value_of(sum_of_logs([term], group.bytes, False))
         for term in terms_of(group, variant, points, [1.0] * len(weights))
     ]
     level = fsum(levels) / len(levels)
     fitted = [level + value * (log - mean) for log in points.logs]
     rest = max(abs(bits - at) for bits, at in zip(levels, fitted, strict=True))
     bits = exponentials_of([levels[0], levels[-1], level - value * mean, rest]).tolist()
-    low, high = _negate(_ends(slope))
+    low, high = _negate(ends_of(slope))
     row: Row = {"scales": len(points.models), "lowest": min(points.values), "highest": max(points.values)}
     row |= {"bits_at_smallest": bits[0], "bits_at_largest": bits[1], "coefficient": bits[2]}
     row |= {"exponent": -value, "low": low, "high": high}
     if curve is not None:
-        row["curvature"] = _value(curve)
-        row["curvature_low"], row["curvature_high"] = _ends(curve)
+        row["curvature"] = value_of(curve)
+        row["curvature_low"], row["curvature_high"] = ends_of(curve)
     if points.distinct >= 3:
         row["residual"] = bits[3] - 1
     row["law"] = kind if points.distinct >= 3 else TWO_VALUES
     row |= {"seeds": len(points.seeds), "documents": len(group.bytes)}
     return row | {"reason": interval_limit(group, points.seeds)}
-
-
-def _value(estimate: Estimate | float) -> float:
-    return estimate.difference if isinstance(estimate, Estimate) else estimate
-
-
-def _ends(estimate: Estimate | float | None) -> tuple[float | None, float | None]:
-    return estimate.ends() if isinstance(estimate, Estimate) else (None, None)
 
 
 def _negate(ends: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
@@ -156,7 +150,7 @@ def compare_scales(scale_groups: Sequence[ScaleGroup], undersized: Undersized = 
             }
             verdicts = dict(zip(estimates, judge(list(estimates.values())), strict=True))
             for pair, (slope, points) in slopes.items():
-                row = group.head | {"axis": axis, "a": pair[0], "b": pair[1], "difference": _value(slope)}
+                row = group.head | {"axis": axis, "a": pair[0], "b": pair[1], "difference": value_of(slope)}
                 row |= {"scales": len(points.models), "seeds": len(points.seeds), "documents": len(group.bytes)}
                 row |= {"verdict": NOT_TESTED, "reason": interval_limit(group, points.seeds)}
                 if judgement := verdicts.get(pair):

@@ -26,6 +26,7 @@ from tokbench.statistics.scale.power_law import (
     slope_weights,
     sum_of_logs,
     terms_of,
+    value_of,
 )
 from tokbench.statistics.scale.scale_lines import EQUAL, ScaleGroup
 from tokbench.statistics.scale.target_model import TargetModel, affordable_layers
@@ -107,8 +108,7 @@ class SpentCost:
     def _levels(self) -> list[float]:
         """Logarithms of bits per byte of the models."""
         terms = terms_of(self.group, self.variant, self.points, [1.0] * len(self.points.logs))
-        levels = [sum_of_logs([term], self.group.bytes, False) for term in terms]
-        return [level.difference if isinstance(level, Estimate) else level for level in levels]
+        return [value_of(sum_of_logs([term], self.group.bytes, False)) for term in terms]
 
     def terms(self, factor: float) -> list[Weighted]:
         """Return the linear terms of ``factor`` times the logarithm of bits: those of bits, and those of tokens."""
