@@ -74,6 +74,36 @@ use rule measure as measure_on with:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.on}"
 
 
+rule measure_domains:
+    input:
+        records.trigger("measure_domains"),
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        corpus="<results>/corpus/{on}",
+    output:
+        "<results>/domain_measurements/{variant}/{size}/{on}.json",
+    log:
+        "<logs>/measure_domains/{variant}/{size}/{on}.log",
+    benchmark:
+        "<benchmarks>/measure_domains/{variant}/{size}/{on}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        job=records.of("measure_domains"),
+        documents=measurements.documents,
+        metrics=measurements.metrics("text"),
+        code=code.of("measure_domains"),
+    threads: 1
+    resources:
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(60),
+    message:
+        "measure {wildcards.variant} at {wildcards.size} by domain of {wildcards.on}"
+    shell:
+        "TOKBENCH_JOB={params.job:q} "
+        "tokbench measure --only-counts --language-field domain {params.documents:q} --corpus {wildcards.on}"
+        " --metrics {params.metrics:q} --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
+
+
 rule measure_documents:
     input:
         records.trigger("measure_documents"),

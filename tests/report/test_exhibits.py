@@ -217,6 +217,7 @@ def test_gold_data_are_no_text() -> None:
     assert list(dict.fromkeys(told)) == [
         "all resources.",
         "the text of the evaluation split of books.",
+        "the text of the evaluation split of books, by domain.",
         "the words of ladec.",
     ]
 

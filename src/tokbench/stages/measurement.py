@@ -48,6 +48,10 @@ def _documents(experiment: "Experiment") -> list[MeasurementTarget]:
     return [] if DOCUMENT_METRICS.of(experiment) is None else all_counted(experiment)
 
 
+def _mixed(experiment: "Experiment") -> list[MeasurementTarget]:
+    return [target for target in all_counted(experiment) if experiment.corpora[target.on].sources]
+
+
 def metrics_of(*sights: Sight) -> Callable[["Experiment", Any], list[str]]:
     """Return the function that returns the definitions of all metrics with one of these inputs, and of their record."""
     return lambda experiment, wildcards: [*RECORD, *(method.definition for method in families_of(*sights))]
@@ -86,6 +90,21 @@ MEASURE_ON = stages.add(
         run=_measure,
         results=(Result("intrinsic", "intrinsic/{variant}/{size}/on/{on}.json", all_measured),),
         methods=metrics_of(*OF_TEXT),
+    )
+)
+MEASURE_DOMAINS = stages.add(
+    Stage(
+        "measure_domains",
+        run="tokbench.intrinsic.files:measure_text_files",
+        results=(
+            Result(
+                "domain_measurements",
+                "domain_measurements/{variant}/{size}/{on}.json",
+                _mixed,
+                "Measurements of a tokenizer by domain of a mixture",
+            ),
+        ),
+        methods=metrics_of("text"),
     )
 )
 MEASURE_RESOURCE = stages.add(

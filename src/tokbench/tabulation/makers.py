@@ -39,9 +39,11 @@ def check_makers(gathered: Gathered) -> None:
 
 def _results(gathered: Gathered) -> Iterator[tuple[Path | str, Mapping[str, Any], Subjects]]:
     """Yield each result with its subjects. They are read one at a time, as all may not fit into memory."""
+    # Results of a tokenizer, some of them with a model.
     own_sizes = gathered.own_sizes
     of_models = gathered.named("downstream", "token_scores")
-    of_tokenizers = [*gathered.measurements, *gathered.named("tokens", "words", "ngram_bits", "robustness")]
+    others = gathered.named("tokens", "words", "ngram_bits", "robustness", "domain_measurements")
+    of_tokenizers = [*gathered.measurements, *others]
     for path in (*of_tokenizers, *of_models, *gathered.named("convergence")):
         content = read_result(path, AGAIN, lenient=True)
         variant, corpus = require_key(content, "variant", path), content.get("corpus", "")
@@ -51,6 +53,7 @@ def _results(gathered: Gathered) -> Iterator[tuple[Path | str, Mapping[str, Any]
         if path in of_models:
             subjects["model"] = "model", require_key(content, "model", path), *key
         yield path, content, subjects
+    # Results that are named by their folders, or have a tokenizer on each side.
     for folder in map(Path, gathered.named("embeddings")):
         file = folder / "measurements.json"
         yield file, read_result(file, AGAIN, lenient=True), {"model": ("model", *run_of(folder, own_sizes))}

@@ -25,6 +25,7 @@ from tokbench.statistics.comparisons.families import GAP
 from tokbench.statistics.inputs import IN_PARTS
 from tokbench.statistics.undersized import NOMINAL
 from tokbench.tabulation.bounds import BOUNDS
+from tokbench.tabulation.domains import DOMAIN_METRICS
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.table import Kind
 
@@ -46,7 +47,9 @@ GAPS = "compression"
 """Subject with the gaps; the table of bounds follows it."""
 OWN, GROUP = "pretokenization", "size and pre-tokenizer"
 """Columns of tables: the pre-tokenizer, and the group in which the best is chosen (not shown)."""
-KEYS = {"variant", "size", "language", OWN}
+DOMAINS = NumberSource([path_of(DOMAIN_METRICS)], list(DOMAIN_METRICS.prints[0].files))
+"""Files of numbers by domain."""
+KEYS = {"variant", "size", "language", "domain", OWN}
 """Columns of tables that are no measures."""
 ALL = "all resources"
 """Name in place of a corpus for averages over resources."""
@@ -67,6 +70,7 @@ def intrinsic(content: ReportContent) -> Section:
     missing: list[str] = []
     corpora = content.corpora_of(frame)
     several = len(corpora) > 1
+    by_domain = content.part(DOMAIN_METRICS.name)
     for corpus, part in ((name, frame.filter(corpus=name)) for name in corpora):
         overall, split = corpus_values(part)
         about = texts = _measured_text(content, corpus)
@@ -87,7 +91,10 @@ def intrinsic(content: ReportContent) -> Section:
         exhibits += balancing(content, part, corpus, about, _source(content, corpus))
         exhibits += _tables(content, overall, corpus, texts, several, missing)
         if part["language"].n_unique() > 1:
-            exhibits += _tables(content, part, corpus, f"{about}, by language", several, missing, by_language=True)
+            exhibits += _tables(content, part, corpus, f"{about}, by language", several, missing, by="language")
+        domains = None if by_domain is None else by_domain.filter(corpus=corpus)
+        if domains is not None and len(domains):
+            exhibits += _tables(content, domains, corpus, f"{about}, by domain", several, missing, by="domain")
     exhibits += [*_bounds(content, set(corpora)), *ngram_bits.ngram_exhibits(content)]
     return Section("intrinsic", "All other measures", exhibits=list(_without_empty_headings(exhibits)), missing=missing)
 
@@ -110,26 +117,29 @@ def _tables(
     texts: str,
     several: bool,
     missing: list[str],
-    by_language: bool = False,
+    by: str = "",
 ) -> Iterator[Exhibit]:
-    """Yield a heading and a table for each subject; ``missing`` gets a sentence on each subject without values."""
+    """Yield a heading and a table for each subject; ``missing`` gets a sentence on each subject without values.
+
+    Tables have a row for each ``language`` or ``domain`` if ``by`` says so.
+    """
     known = part.filter(~pl.col("metric").is_in(IN_PARTS))
-    if by_language:
+    if by == "language":
         spoken = known.filter(pl.col("language") != "")["metric"].unique().to_list()
         known = known.filter(pl.col("metric").is_in(spoken))
     for subject, measures in by_subject(known.select("metric", "definition").rows()):
-        end = ["languages"] * by_language
+        end = [f"{by}s"] * bool(by)
         name = slug("intrinsic", corpus, subject.identifier, *end)
-        title = subject.title + ", by language" * by_language
+        title = subject.title + f", by {by}" * bool(by)
         if several:
             title = f"{_title(content, corpus)}: {title[0].lower()}{title[1:]}"
         yield Heading(slug("measures", corpus, subject.identifier, *end), title)
-        table = _table(content, known, name, subject.title, measures, corpus, texts, by_language)
+        table = _table(content, known, name, subject.title, measures, corpus, texts, by)
         if {column.name for column in table.columns} <= KEYS:
             missing.append(f"{title}: {' '.join(table.notes)}")
         else:
             yield table
-        if subject.identifier == GAPS and not by_language:
+        if subject.identifier == GAPS and not by:
             yield from _bounds_of(content, corpus)
 
 
@@ -165,11 +175,11 @@ def _table(
     measures: list[tuple[Measure, str]],
     corpus: str,
     texts: str,
-    by_language: bool = False,
+    by: str = "",
 ) -> Table:
-    keys = ["variant", "size", *["language"] * by_language]
+    keys = ["variant", "size", *[by] * bool(by)]
     heads = [PrintedColumn("variant"), *[PrintedColumn(OWN, "pre-tokenizer")] * content.several_pretokenizers]
-    heads += [PrintedColumn("size", kind="count"), *[PrintedColumn("language")] * by_language]
+    heads += [PrintedColumn("size", kind="count"), *[PrintedColumn(by)] * bool(by)]
     shown = part.filter(pl.col("metric").is_in({metric for (metric, _), _ in measures}))
     values = {row[:-3]: row[-3:] for row in shown.select("metric", "definition", *keys, "value", "n", "reason").rows()}
     tokenizers = _group_by_pretokenizer(content, content.sort_rows(set(shown.select(keys).rows())))
@@ -198,8 +208,8 @@ def _table(
         over = [(group, row[1]) for group, row in zip(data[GROUP], rows, strict=True) if row and row[0] is not None]
         notes.append((header, f"{plain_definition(definition)}{_shared_n([n for _, n in over])}."))
         alike = not requires_equal_n(metric, definition) or len(set(over)) == len({group for group, _ in over})
-        best = None if by_language or not alike else direction(metric)
-        unlike += [header] * (not by_language and not alike and direction(metric) is not None)
+        best = None if by or not alike else direction(metric)
+        unlike += [header] * (not by and not alike and direction(metric) is not None)
         kind: Kind = "percent" if metric == GAP else "real"
         columns.append(
             PrintedColumn(
@@ -220,15 +230,15 @@ def _table(
         }
     )
     return Table(
-        name, caption, frame, [*heads, *columns], reasons, unranked=unranked, best_within="" if by_language else GROUP,
+        name, caption, frame, [*heads, *columns], reasons, unranked=unranked, best_within="" if by else GROUP,
         definitions=definition_lines(notes),
         notes=[
             *[f"No best, because the denominator depends on the tokenizer: {join_all(unlike)}."] * bool(unlike),
             *fewer,
             *[f"No tokenizer has a value of {join_all(headers)}: {reason}." for reason, headers in empty.items()],
-            *([] if by_language else _incomplete(tokenizers, measures, values)),
+            *([] if by else _incomplete(tokenizers, measures, values)),
         ],
-        source=_source(content, corpus, measures), folded=True,
+        source=DOMAINS if by == "domain" else _source(content, corpus, measures), folded=True,
     )  # fmt: skip
 
 
