@@ -312,8 +312,6 @@ WEB, CODE = "source: {type: text, path: web.txt}", "source: {type: text, path: c
         ("{source: {type: counts, path: code.txt}, sample: 0.5}", "corpora.mix: a corpus of counts has no documents"),
         ("{sources: {web: {source: {type: counts, path: web.txt}}}}",
          "corpora.mix.sources.web.source: type 'counts' cannot be mixed; name files of documents"),
-        (f"{{{CODE}, sample: 0.5, units: code.txt}}",
-         "corpora.mix.units: documents that are drawn have other numbers than in their source; leave the key out"),
         ("{sources: {web: {source: {type: text}}}}", "corpora.mix.sources.web.source.path: no path given; add it"),
         ("{sources: {web: {source: {type: text, path: no.txt}}}}", "corpora.mix.sources.web.source.path: no file at"),
     ],

@@ -16,11 +16,13 @@ from tests.support.corpora import whole_texts
 from tests.support.pipeline import done
 from tokbench.config.check_corpora import unit_mistakes
 from tokbench.config.experiment import Experiment
+from tokbench.corpus.documents import ContinuationPiece, read_documents
 from tokbench.corpus.splits import split_documents
-from tokbench.corpus.units import check_documents
+from tokbench.corpus.units import check_documents, read_units
 from tokbench.errors import TokbenchError
 from tokbench.stages.tables import unit_tables, units
 from tokbench.statistics.inputs import sum_by_unit
+from tokbench.tabulation.domains import document_domains_table
 from tokbench.workflow.corpora import Corpora
 
 
@@ -63,6 +65,71 @@ def test_prepare_keeps_units_together(parts: int, tmp_path: Path, tokbench: Tokb
     placed = np.concatenate([pq.read_table(folder / f"000{part}.parquet")["place"].to_numpy() for part in (0, 1)])
     assert [len(set(placed[unit::5])) for unit in range(5)] == [1] * 5
     assert set(placed) == {0, 1}
+
+
+@pytest.mark.parametrize("pieces", [False, True])
+@pytest.mark.parametrize("draw", [{}, {"sample": 0.7}, {"bytes": 9000}])
+def test_units_of_a_mixture_stay_together_under_their_new_numbers(
+    draw: dict[str, float], pieces: bool, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """A unit is named by the number of a document in its source, before documents are drawn and shuffled."""
+    paths = {name: tmp_path / f"{name}.jsonl" for name in ("code", "web")}
+    unit_of = {}
+    table = ["unit,domain,document"]
+    for name, path in paths.items():
+        sizes = [1_200_000 if pieces and number in (3, 4) else 60 for number in range(120)]
+        texts = [f"{name} {number} " + "x" * size for number, size in enumerate(sizes)]
+        write_json_lines(path, [{"text": text} for text in texts])
+        number = 0
+        for place, text in enumerate(texts):
+            unit_of[" ".join(text.split()[:2])] = unit = f"{name} author {place % 12}"
+            table.append(f"{unit},{name},{number}")
+            number += 2 if len(text) > 1_000_000 else 1
+    (tmp_path / "units.csv").write_text("\n".join(reversed(table[1:] + table[:1])) + "\n")
+    sources = {name: {"source": {"type": "jsonl"}} for name in paths}
+    recipe = {"sources": sources, "splits": {"tokenizer": 0.5, "evaluation": 0.5}, "seed": 3, **draw}
+    recipe |= {"longest_document": 1_000_000}
+    for name, path in paths.items():
+        recipe["sources"][name]["source"]["path"] = str(path)
+    folder = tmp_path / "corpus"
+    done(tokbench("prepare", "--recipe", json.dumps(recipe), "--units", tmp_path / "units.csv", "-o", folder))
+    named = read_units(folder / "units.csv")
+    units: dict[str, set[str]] = {}
+    for split in ("tokenizer", "evaluation"):
+        for document in read_documents(sorted((folder / split).glob("*.parquet"))):
+            if not isinstance(document, ContinuationPiece):
+                key = " ".join(document.text.decode().split()[:2])
+                assert named[document.document] == unit_of[key]
+                units.setdefault(split, set()).add(unit_of[key])
+    assert not units["tokenizer"] & units["evaluation"]
+    assert units["tokenizer"] | units["evaluation"] == set(named.values())
+    # Continuation pieces have no row of their own in the table of units.
+    rows = document_domains_table([folder]).drop_nulls("unit")
+    assert {number: named[number] for number in rows["document"]} == dict(rows.select("document", "unit").iter_rows())
+    assert set(rows["unit"]) == units["evaluation"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("document,unit\n0,a\n", "units.csv: no column 'domain'; give CSV with the columns domain, document and unit"),
+        ("domain,document,unit\ncode,0,a\nweb,0,b\ncode,1,b\n", "unit 'b' is in the domains 'code' and 'web'; give it"),
+        (
+            "domain,document,unit\ncode,0,a\ncode,1,a\nweb,0,b\n",
+            "names document 1 of 'code', which the corpus does not",
+        ),
+        ("domain,document,unit\ncode,0,a\n", "has no row for document 0 of 'web' of the corpus; name each"),
+    ],
+)
+def test_units_that_do_not_fit_a_mixture(text: str, message: str, tmp_path: Path, tokbench: Tokbench) -> None:
+    for name in ("code", "web"):
+        write_json_lines(tmp_path / f"{name}.jsonl", [{"text": name}])
+    (tmp_path / "units.csv").write_text(text)
+    sources = {name: {"source": {"type": "jsonl", "path": str(tmp_path / f"{name}.jsonl")}} for name in ("code", "web")}
+    recipe = json.dumps({"sources": sources, "splits": {"evaluation": 1.0}, "seed": 0})
+    outcome = tokbench("prepare", "--recipe", recipe, "--units", tmp_path / "units.csv", "-o", tmp_path / "c")
+    assert outcome.status == 2
+    assert message in outcome.message
 
 
 @pytest.mark.parametrize(
@@ -116,7 +183,7 @@ def test_statistics_sum_documents_of_a_unit(tmp_path: Path) -> None:
     table.write_text("document,unit\n0,a\n3,b\n5,a\n")
     head = {"corpus": ["x"] * 6 + ["y"], "variant": ["one"] * 3 + ["two"] * 3 + ["one"]}
     frame = pl.DataFrame(head | {"document": [5, 0, 3, 0, 3, 5, 5], "bits": [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]})
-    found = sum_by_unit(frame, ("bits",), {"x": table})
+    found = sum_by_unit(frame, ("bits",), {"x": read_units(table)})
     assert sorted(found.rows()) == [
         ("x", "one", 0, 3.0), ("x", "one", 3, 4.0), ("x", "two", 0, 40.0), ("x", "two", 3, 16.0), ("y", "one", 5, 64.0),
     ]  # fmt: skip

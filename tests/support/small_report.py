@@ -163,7 +163,7 @@ def bits_by_seed() -> pl.DataFrame:
 
 def document_domains() -> pl.DataFrame:
     """Return the domains of the same documents."""
-    rows = [("books", document, ("code", "web")[document > 2]) for document in range(8)]
+    rows = [("books", document, ("code", "web")[document > 2], None) for document in range(8)]
     return pl.DataFrame(rows, schema=DOCUMENT_DOMAINS.schema, orient="row")
 
 

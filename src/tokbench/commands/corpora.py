@@ -62,7 +62,8 @@ def fetch_tokenizer_command(recipe: str, output: str) -> None:
 units_option = click.option(
     "--units",
     type=click.Path(exists=True, dir_okay=False),
-    help="CSV with the columns document and unit. All documents of a unit go to the same split.",
+    help="CSV with the columns document and unit, and domain for several sources. All documents of a unit go to the "
+    "same split.",
 )
 
 
@@ -264,6 +265,7 @@ def write_shards_command(
     from tokbench.corpus.partitions import write_partitions
     from tokbench.corpus.shards import shard_paths
     from tokbench.corpus.shuffle import read_totals
+    from tokbench.corpus.units import copy_units
     from tokbench.io.atomic import atomic_folder
 
     corpus, _ = corpus_of(recipe)
@@ -283,7 +285,9 @@ def write_shards_command(
             raise TokbenchError(f"{places}: of {len(totals.documents):,} shards, where --recipe has {len(paths):,}")
         own_places = range(own.start * buckets, own.stop * buckets)
         write_partitions(read, own_places, totals, paths[own.start : own.stop], allowed)
+        # Each group has the notes of the full corpus, so that any of them gives them to it.
         write_findings(folder, read_findings(Path(places)))
+        copy_units(Path(places), Path(folder))
 
 
 @command("find_leakage", "count evaluation text that also occurs in other splits", group="stages", place=110)

@@ -10,7 +10,7 @@ from tokbench.corpus.parts import is_divisible
 from tokbench.corpus.read import mistakes_of_fields
 from tokbench.corpus.source_files import files_of
 from tokbench.corpus.sources import CountsSource, EmbeddedSource, FileSource, HubSource, ParallelSource, Source, type_of
-from tokbench.corpus.units import read_units
+from tokbench.corpus.units import read_domain_units, read_units
 from tokbench.errors import TokbenchError, unknown_names
 from tokbench.io.compression import HEAD, compression_of
 from tokbench.io.encodings import BYTES, UTF_8
@@ -29,10 +29,11 @@ def unit_mistakes(experiment: Experiment) -> Iterator[str]:
             continue
         yield from path_mistakes(f"corpora.{name}.units", [corpus.units])
         if not corpus.units.is_file():
-            yield f"corpora.{name}.units: no file '{corpus.units}'; name a CSV with the columns document and unit"
+            columns = "domain, document" if corpus.sources else "document"
+            yield f"corpora.{name}.units: no file '{corpus.units}'; name a CSV with the columns {columns} and unit"
             continue
         try:
-            read_units(corpus.units)
+            (read_domain_units if corpus.sources else read_units)(corpus.units)
         except TokbenchError as error:
             yield f"corpora.{name}.units: {error}"
 
@@ -149,8 +150,6 @@ def _draw_mistakes(key: str, corpus: Corpus) -> Iterator[str]:
     drawn = corpus.draw is not None
     if corpus.counted and drawn:
         yield f"{key}: a corpus of counts has no documents to draw; leave 'sample' and 'bytes' out"
-    if corpus.units is not None and drawn:
-        yield f"{key}.units: documents that are drawn have other numbers than in their source; leave the key out"
     weighted = [name for name, source in corpus.sources.items() if source.weight is not None]
     if weighted and len(weighted) < len(corpus.sources):
         without = next(name for name, source in corpus.sources.items() if source.weight is None)

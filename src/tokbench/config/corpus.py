@@ -74,9 +74,10 @@ class Corpus(Options):
     (default) only counts them, ``drop`` removes them from the evaluation split. Splits defined as equal by ``splits``
     are not compared."""
     units: Path | None = None
-    """CSV file with the columns ``document`` (number of a document in the source, from 0) and ``unit`` (its group, such
-    as an author). All documents of a unit are in one split, and statistics over documents count a unit as one
-    observation. The evaluation split then has at most 1,000 documents."""
+    """CSV file with the columns ``document`` (number of a document in its source, from 0) and ``unit`` (its group, such
+    as an author). A mixture also needs the column ``domain``, the name of the source. All documents of a unit are in
+    one split, and statistics over documents count a unit as one observation. The evaluation split then has at most
+    1,000 documents."""
     longest_document: int | None = Field(LONGEST_DOCUMENT, ge=PIECES[0], le=PIECES[1])
     """Bytes above which a document is written as several pieces, which limits memory; default: 16,000,000, ``null`` for
     no limit. A cut is before a space between two letters if there is one in the second half of the piece. Otherwise it

@@ -16,6 +16,7 @@ from tokbench.corpus.shards import shard_paths
 from tokbench.corpus.shuffle import assign_documents, read_totals
 from tokbench.corpus.source_files import left_out
 from tokbench.corpus.sources import FileSource, Source
+from tokbench.corpus.units import copy_units
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import link_or_copy
 from tokbench.io.encodings import Notes
@@ -105,6 +106,7 @@ def prepare(
         paths = [path for split in split_totals for path in shard_paths(folder, split, shards)]
         write_partitions(queues, all_places, totals, paths, allowed)
         findings: Findings = read_findings(places)
+        copy_units(places, folder)
     # Splits that equal others, and the notes of the manifest.
     link_splits(folder, shares)
     read = [prepared.source for prepared in sources.values()]
@@ -168,6 +170,7 @@ def link_shards(groups: Sequence[Path], shares: Mapping[str, float | str], shard
             link_or_copy(shard, path)
     link_splits(folder, shares)
     write_findings(folder, read_findings(groups[0]))
+    copy_units(groups[0], folder)
 
 
 def link_splits(folder: Path, shares: Mapping[str, float | str]) -> None:

@@ -26,7 +26,7 @@ from tokbench.corpus.shards import LONGEST
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import LONGEST as LONGEST_KEY
 from tokbench.corpus.splits import UNUSED, describe_splits, document_sizes, longest_in, shards_of, split_documents
-from tokbench.corpus.units import check_documents, number_units
+from tokbench.corpus.units import check_documents, number_units, units_of, write_units
 from tokbench.errors import TokbenchError
 from tokbench.io.arrow import array_of, dtype_of, number_column
 from tokbench.io.encodings import Notes
@@ -81,7 +81,7 @@ def assign_documents(
         allowed: memory limit. Each document needs :data:`PER_DOCUMENT` bytes, plus a digest if documents are compared.
         longest: bytes above which documents are in pieces.
         drop_duplicates: as in :func:`tokbench.corpus.prepare.prepare`.
-        units: as in :func:`tokbench.corpus.prepare.prepare`; not with ``draw``.
+        units: as in :func:`tokbench.corpus.prepare.prepare`. Units of drawn documents are written to the folder.
         draw: documents to draw and shuffle (default: None, all documents in their order). Their numbers are positions
             in the shuffled order, and other documents have none.
 
@@ -113,14 +113,17 @@ def assign_documents(
     complete_sizes, languages = contents.documents()
     digests = contents.digests()
     drawn = None if draw is None else draw_documents(draw, complete_sizes, digests, contents.counts(), seed)
+    names = None if units is None else units_of(units, contents.numbers())
     if drawn is None:
-        grouped = None if units is None else number_units(units, contents.numbers())
+        grouped = None if names is None else number_units(names)
         splits = split_documents(complete_sizes, fractions, seed, languages, grouped)
     else:
         splits = np.full(len(complete_sizes), UNUSED, np.int8)
         # Each language of each source is split in these shares.
         strata = languages * len(sources) + np.repeat(np.arange(len(sources), dtype=np.int32), contents.counts())
-        splits[drawn.order] = split_documents(complete_sizes[drawn.order], fractions, seed, strata[drawn.order])
+        grouped = None if names is None else number_units([names[document] for document in drawn.order])
+        of_drawn = split_documents(complete_sizes[drawn.order], fractions, seed, strata[drawn.order], grouped)
+        splits[drawn.order] = of_drawn
     if units is not None:
         check_documents(units, splits, fractions)
     duplicates = Duplicates(digests, splits, fractions, complete_sizes)
@@ -131,6 +134,9 @@ def assign_documents(
     rows = None
     if drawn is not None and pieces is not None:
         rows = DrawnRows(drawn.order, splits, pieces, np.asarray(contents.rests, np.int64), len(fractions), shards)
+        if names is not None:
+            begins = np.delete(rows.numbers, contents.rests)[drawn.order].tolist()
+            write_units(folder, ((begin, names[document]) for begin, document in zip(begins, drawn.order, strict=True)))
         del pieces
     # The documents of each split go to its shards in turn; pieces follow the document that they continue.
     buckets = 1 if rows is None else rows.buckets
@@ -285,10 +291,13 @@ class _SourceDocuments:
         self.untagged = merge_untagged(languages, self._numbers)
         return sizes, np.delete(languages, self.rests) if self.rests else languages
 
-    def numbers(self) -> NDArray[np.int64]:
-        """Return the numbers of complete documents, int64 [documents]. They have gaps, as each piece has a number,
-        too."""
-        return np.delete(np.arange(self._admitted_count), self.rests)
+    def numbers(self) -> dict[str, NDArray[np.int64]]:
+        """Return the numbers of complete documents in each source, int64 [documents]. They have gaps, as each piece has
+        a number, too."""
+        numbers = np.delete(np.arange(self._admitted_count), self.rests)
+        begins = [begin for _, begin in self._sources.values()]
+        parts = np.split(numbers, begins[1:])
+        return {name: own - own[:1] for name, own in zip(self._sources, parts, strict=True)}
 
     def digests(self) -> NDArray[np.uint64]:
         """Return the digests of complete documents, uint64 [documents, 2], and free them."""

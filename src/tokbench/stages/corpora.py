@@ -78,15 +78,17 @@ def _prepare(experiment: "Experiment", wildcards: Any) -> str:
     return f"tokbench.corpus.prepare:{'link_shards' if in_parts else 'prepare'}"
 
 
-def _mixtures(experiment: "Experiment") -> list[CorpusTarget]:
-    return [CorpusTarget(corpus) for corpus in all_evaluated(experiment) if experiment.corpora[corpus].sources]
+def _drawn(experiment: "Experiment") -> list[CorpusTarget]:
+    """Return the corpora whose documents have domains, or units by their numbers in the draw."""
+    corpora = {name: experiment.corpora[name] for name in all_evaluated(experiment)}
+    return [CorpusTarget(name) for name, corpus in corpora.items() if corpus.sources or (corpus.units and corpus.draw)]
 
 
 PREPARE = stages.add(
     Stage(
         "prepare",
         run=_prepare,
-        results=(Result("domains", "corpus/{corpus}", _mixtures, "Folder of a corpus of several sources"),),
+        results=(Result("domains", "corpus/{corpus}", _drawn, "Folder of a corpus of several sources"),),
         methods=_all_parts,
     )
 )

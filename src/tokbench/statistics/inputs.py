@@ -107,13 +107,24 @@ class StatisticsInputs:
         """Measures of the answer to every question with a column ``seed``; models that differ only in the seed share a
         name. A question's ``source_document`` is the first of its unit. Empty if the tables are of an older version."""
         measures = self._read_newer("answer_measures", schema(QUESTION_MEASURES))
-        return with_seeds(name_units(measures, self.units), self._seeds)
+        return with_seeds(name_units(measures, self.document_units), self._seeds)
 
     @cached_property
     def perturbed_by_seed(self) -> pl.DataFrame:
         """Answers to perturbed questions with a column ``seed``, as ``answers_by_seed``; empty without any."""
         answers = self._read_newer("perturbed_answers", schema(PERTURBED_ANSWERS))
-        return with_seeds(name_units(answers, self.units), self._seeds)
+        return with_seeds(name_units(answers, self.document_units), self._seeds)
+
+    @cached_property
+    def document_units(self) -> dict[str, Mapping[int, str]]:
+        """Unit of each document by corpus, of those that have units. Numbers of drawn documents are of the table, those
+        of others of the file of units."""
+        of_drawn = self._document_domains.drop_nulls("unit")
+        tables = {corpus: of_drawn.filter(corpus=corpus).sort("document") for corpus in self.units}
+        return {
+            corpus: dict(table.select("document", "unit").iter_rows()) or read_units(self.units[corpus])
+            for corpus, table in tables.items()
+        }
 
     @cached_property
     def unit_names(self) -> dict[str, str]:
@@ -137,7 +148,7 @@ class StatisticsInputs:
 
         Lossy tokenizers represent other documents than the rest.
         """
-        bits = sum_by_unit(self._read("document_bits"), ("bytes", "bits", "bytes_lost"), self.units)
+        bits = sum_by_unit(self._read("document_bits"), ("bytes", "bits", "bytes_lost"), self.document_units)
         return with_seeds(lossless_documents(bits, MODEL_BITS), self._seeds)
 
     @cached_property
@@ -203,14 +214,16 @@ class StatisticsInputs:
         """
         from tokbench.statistics.comparisons.ngram_bits import KEY
 
-        bits = sum_by_unit(self._read("ngram_documents"), ("bytes", "bits", "tokens", "bytes_lost"), self.units)
+        bits = sum_by_unit(
+            self._read("ngram_documents"), ("bytes", "bits", "tokens", "bytes_lost"), self.document_units
+        )
         return lossless_documents(bits, KEY)
 
     @cached_property
     def robustness_documents(self) -> pl.DataFrame:
         """Changes of segmentations under perturbations, by document; empty if the tables are of an older version."""
         documents = self._read_newer("robustness_documents", schema(PERTURBED))
-        return sum_by_unit(documents, ("edits", "tokens", "added", "changed"), self.units)
+        return sum_by_unit(documents, ("edits", "tokens", "added", "changed"), self.document_units)
 
     @cached_property
     def token_scores_by_seed(self) -> pl.DataFrame:
@@ -230,34 +243,37 @@ class StatisticsInputs:
         version."""
         documents = self._read_newer("segmented_documents", schema(SEGMENTED_DOCUMENTS_COLUMNS))
         summed = ("bytes", "own_bits", "bits", "own_tokens", "tokens")
-        return with_seeds(sum_by_unit(documents, summed, self.units), self._seeds)
+        return with_seeds(sum_by_unit(documents, summed, self.document_units), self._seeds)
 
     @cached_property
     def segmented_questions(self) -> pl.DataFrame:
         """Answers to questions in other segmentations with a column ``seed``; empty if the tables are of an older
         version."""
         questions = self._read_newer("segmented_questions", schema(SEGMENTED_QUESTIONS_COLUMNS))
-        return with_seeds(name_units(questions, self.units), self._seeds)
+        return with_seeds(name_units(questions, self.document_units), self._seeds)
 
     @cached_property
     def tokens_by_document(self) -> pl.DataFrame:
         """Tokens of every document; empty if the tables are of an older version."""
         tokens = self._read_newer("tokens_by_document", schema(TOKENS))
-        return sum_by_unit(tokens, ("documents", "bytes", "tokens"), self.units)
+        return sum_by_unit(tokens, ("documents", "bytes", "tokens"), self.document_units)
 
     @cached_property
     def domain_documents(self) -> pl.DataFrame:
         """Tokens and bits of every document with its domain, for corpora of several sources."""
-        domains = self._read_newer("document_domains", schema(DOCUMENT_DOMAINS_COLUMNS))
         lossy = self.imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"].to_list()
         tokens = self.tokens_by_document.filter(~pl.col("variant").is_in(lossy))
-        return domain_documents(domains, tokens, self.ngram_documents, self.bits_by_seed)
+        return domain_documents(self._document_domains, tokens, self.ngram_documents, self.bits_by_seed)
+
+    @cached_property
+    def _document_domains(self) -> pl.DataFrame:
+        return self._read_newer("document_domains", schema(DOCUMENT_DOMAINS_COLUMNS))
 
     @cached_property
     def external_tokens(self) -> pl.DataFrame:
         """Tokens of documents by language under external tokenizers; empty if the tables are of an older version."""
         counts = self._read_newer("external_tokens", schema(EXTERNAL_TOKENS_COLUMNS))
-        return sum_by_unit(counts, (*(column.name for column in EXTERNAL_TOKENS_COLUMNS[5:]),), self.units)
+        return sum_by_unit(counts, (*(column.name for column in EXTERNAL_TOKENS_COLUMNS[5:]),), self.document_units)
 
     @cached_property
     def alignment_by_word(self) -> pl.DataFrame:
@@ -338,23 +354,19 @@ class StatisticsInputs:
         return read_frame(self.folder / f"{name}.parquet", "tabulate again")
 
 
-def sum_by_unit(frame: pl.DataFrame, summed: Sequence[str], units: Mapping[str, Path]) -> pl.DataFrame:
+def sum_by_unit(frame: pl.DataFrame, summed: Sequence[str], units: Mapping[str, Mapping[int, str]]) -> pl.DataFrame:
     """Sum the rows of documents over the documents of each unit.
 
     Args:
         frame: table with a row per document: columns ``corpus``, ``document`` and others.
         summed: numeric columns to sum; rows that differ in another column are not added together.
-        units: table of units by corpus, see :mod:`tokbench.corpus.units`.
+        units: unit of each document by corpus, ascending, see :func:`tokbench.corpus.units.read_units`.
 
     Returns:
         The same columns; ``document`` is the first of its unit. Rows of other corpora are unchanged.
-
-    Raises:
-        TokbenchError: see :func:`tokbench.corpus.units.read_units`.
     """
     parts = [frame.filter(~pl.col("corpus").is_in(list(units)))]
-    for corpus, path in units.items():
-        named = read_units(path)
+    for corpus, named in units.items():
         known = pl.DataFrame({"document": list(named), "unit": list(named.values())})
         rows = frame.filter(corpus=corpus).sort("document", maintain_order=True).join_asof(known, on="document")
         keys = [name for name in rows.columns if name not in {*summed, "document"}]
@@ -363,19 +375,15 @@ def sum_by_unit(frame: pl.DataFrame, summed: Sequence[str], units: Mapping[str, 
     return pl.concat(parts) if units else frame
 
 
-def name_units(questions: pl.DataFrame, units: Mapping[str, Path]) -> pl.DataFrame:
+def name_units(questions: pl.DataFrame, units: Mapping[str, Mapping[int, str]]) -> pl.DataFrame:
     """Replace the document that each question is made from by the first document of its unit.
 
     Args:
         questions: table with the columns ``source_corpus`` and ``source_document``.
-        units: table of units by corpus, see :mod:`tokbench.corpus.units`. Questions of other corpora are unchanged.
-
-    Raises:
-        TokbenchError: see :func:`tokbench.corpus.units.read_units`.
+        units: unit of each document by corpus, ascending. Questions of other corpora are unchanged.
     """
-    for corpus, path in units.items():
-        named = read_units(path)
-        first = {unit: document for document, unit in reversed(named.items())}
+    for corpus, named in units.items():
+        first = {unit: document for document, unit in reversed(list(named.items()))}
         known = {document: first[unit] for document, unit in named.items()}
         unit = pl.col("source_document").replace_strict(known, default=pl.col("source_document"))
         questions = questions.with_columns(

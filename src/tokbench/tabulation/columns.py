@@ -132,9 +132,10 @@ TOKENS = (
 DOCUMENT_DOMAINS_COLUMNS = (
     CORPUS,
     Column("document", pl.Int64, "position of the document in the shuffled mixture"),
-    Column("domain", pl.String, "name of its source"),
+    Column("domain", pl.String, "name of its source; empty for a single one"),
+    Column("unit", pl.String, "unit that it belongs to, such as an author", empty="a document is a unit"),
 )
-"""Columns of the domains of documents, for corpora of several sources."""
+"""Columns of the domains and units of documents that are drawn."""
 EXTERNAL_TOKENS_COLUMNS = (
     VARIANT,
     SIZE,

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.corpus.documents import read_domains
+from tokbench.corpus.units import DRAWN_UNITS, read_units
 from tokbench.tabulation.columns import DOCUMENT_DOMAINS_COLUMNS
 from tokbench.tabulation.columns import INTRINSIC as INTRINSIC_COLUMNS
 from tokbench.tabulation.reading import Row, table_of_results
@@ -14,24 +15,32 @@ from tokbench.tabulation.table import Column, Print, TidyTable
 
 
 def document_domains_table(folders: Iterable[Path | str]) -> pl.DataFrame:
-    """Return the domain of each document of evaluation splits, ordered by corpus and document.
+    """Return domain and unit of each document of evaluation splits, ordered by corpus and document.
 
     Args:
         folders: folders of corpora, in any order.
 
     Raises:
-        TokbenchError: a shard is missing or not readable.
+        TokbenchError: a shard or the table of units is missing or not readable.
     """
     parts = [pl.DataFrame(schema=DOCUMENT_DOMAINS.schema)]
     for folder in sorted(map(Path, folders)):
-        numbers, domains = read_domains(sorted((folder / "evaluation").glob("*.parquet")))
-        parts.append(pl.DataFrame({"corpus": [folder.name] * len(numbers), "document": numbers, "domain": domains}))
+        domains = dict(zip(*read_domains(sorted((folder / "evaluation").glob("*.parquet"))), strict=True))
+        units = read_units(path) if (path := folder / DRAWN_UNITS).is_file() else {}
+        numbers = list(domains or units)
+        columns = {
+            "corpus": [folder.name] * len(numbers),
+            "document": numbers,
+            "domain": [domains.get(number, "") for number in numbers],
+            "unit": [units.get(number) for number in numbers],
+        }
+        parts.append(pl.DataFrame(columns, DOCUMENT_DOMAINS.schema))
     return pl.concat(parts).sort("corpus", "document")
 
 
 DOCUMENT_DOMAINS = TidyTable(
     "document_domains",
-    "a document of the evaluation split of a corpus that mixes several sources",
+    "a document of the evaluation split of a corpus that mixes several sources, or whose documents are drawn",
     DOCUMENT_DOMAINS_COLUMNS,
     maker=document_domains_table,
     takes=("files.domains",),

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.small_report import altered, whole
+from tokbench.corpus.units import read_units
 from tokbench.evaluation.answer_measures import bits_per_byte, measure_answer, probability_over_choices
 from tokbench.io.json import write_result
 from tokbench.report.exhibits import Exhibit, Heading, Table
@@ -297,7 +298,7 @@ def test_clusters_are_groups_documents_or_questions() -> None:
 def test_documents_of_a_unit_are_one_cluster(tmp_path: Path) -> None:
     (tmp_path / "units.csv").write_text("document,unit\n0,a\n1,b\n2,a\n")
     table = pl.DataFrame({"source_corpus": ["books"] * 4 + ["other", ""], "source_document": [0, 1, 2, 3, 2, None]})
-    named = name_units(table, {"books": tmp_path / "units.csv"})
+    named = name_units(table, {"books": read_units(tmp_path / "units.csv")})
     assert named["source_document"].to_list() == [0, 1, 0, 3, 2, None]
     assert name_units(table, {}) is table
 

@@ -172,7 +172,9 @@ def by_author(*, equal: bool = False, novels: bool = False) -> pl.DataFrame:
     """Comparisons made again from the bits of every novel; authors count by their text, or all the same."""
     tidy = kept("document_bits")
     units = {} if novels else {"english": PUBLISHED / "study" / "authors.csv"}
-    bits = sum_by_unit(tidy, ("bytes", "bits", "bytes_lost"), units)
+    bits = sum_by_unit(
+        tidy, ("bytes", "bits", "bytes_lost"), {corpus: read_units(path) for corpus, path in units.items()}
+    )
     if equal:
         bits = bits.with_columns(bits=pl.col("bits") / pl.col("bytes") * 60_000, bytes=pl.lit(60_000, pl.Int64))
     models = {kind: next(name for name in kept("bits_comparisons")["model"] if name.startswith(kind)) for kind in KINDS}

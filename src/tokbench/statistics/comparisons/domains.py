@@ -67,7 +67,8 @@ def domain_documents(
     ]
     names = [*KEY, "variant", "seed", "document", "bytes", "part"]
     parts = [frame.select(names).with_columns(pl.col("bytes", "part").cast(pl.Float64)) for frame in frames]
-    return pl.concat(parts).join(domains, on=("corpus", "document"), maintain_order="left")
+    named = domains.select("corpus", "document", "domain")
+    return pl.concat(parts).join(named, on=("corpus", "document"), maintain_order="left")
 
 
 @dataclass(frozen=True)
