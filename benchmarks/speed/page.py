@@ -15,7 +15,7 @@ from benchmarks.speed import plots
 from benchmarks.speed.measure import FEWER_ROUNDS, ROUNDS, SLOW
 from benchmarks.speed.summary import Entry, Key, Rows, read, tasks_of
 from benchmarks.speed.tasks import TASKS
-from benchmarks.speed.worker import LENGTHS
+from benchmarks.speed.worker import FIRST_BYTES, LENGTHS
 
 MEASURES = {"cold": "cold", "new": "new", "warm": "warm"}
 TITLES = {
@@ -37,6 +37,7 @@ KINDS = {
     "large": "large text",
     "loop": "short texts one by one",
     "batch": "batches",
+    "first": "a first text",
     "start": "time to first ids",
     "decode": "decoding",
     "long": "long runs",
@@ -47,8 +48,9 @@ AS_FAST = 0.97
 """A ratio from here to 1 is not called slower: rounds differ by more."""
 HOW = """\
 - Before the clock starts, the process imports the library with NumPy and Awkward if it needs them, loads the tokenizer
-  and reads the text. It then calls the function once on 8,000 made-up words, 64 kB, because some libraries import
-  packages or build tables when they are first needed. Tokbench builds tables after 8 KiB of new pre-tokens.
+  and reads the text. It then calls the function once on 8,000 made-up words and a run of 1,000 letters, 65 kB, because
+  some libraries import packages or build tables when they are first needed. Tokbench builds tables for the run of
+  letters; without it, after megabytes of new pre-tokens. *A first text* has no such call.
 - *Cold*: the first half of a text, with an empty cache. *New*: then the second half, which it has not seen. *Warm*: the
   second half again. The halves alternate by document (English) or by line, so they are of the same kind.
 - A library gets `bytes` if it accepts them, else `str`, and returns ids in its most compact form: an array or a
@@ -79,6 +81,10 @@ One call with an empty cache. Most of this text repeats, so it is mostly a warm 
 SHORT = """\
 The short texts in two halves of {half:,}. *One by one*: a Python loop that keeps the ids. *Batch*: one call, which may
 return one array for all (Tokbench: `encode_flat`). Batches of many languages are its documents, {documents} in a half.
+"""
+FIRST = """\
+The first {size:.0f} MB of English as the first text of the process, after the tokenizer is loaded. No call precedes the
+clock, so tables and packages that a library needs for its first text are part of it.
 """
 START = """\
 Processor time from the start of the Python process to the ids of `Hello world 123.`: start of Python, import, loading,
@@ -225,7 +231,7 @@ def behind(rows: Rows) -> Iterator[str]:
 def differing(rows: Rows) -> str:
     """Return a sentence on the libraries whose ids differ."""
     tasks: dict[str, list[str]] = {}
-    for kind in ("text", "large", "loop", "batch", "start", "long"):
+    for kind in ("text", "large", "loop", "batch", "first", "start", "long"):
         for key, entries in tasks_of(rows, kind):
             for entry in entries:
                 if not entry.same and entry.rounds:
@@ -316,6 +322,9 @@ def page(results: Path) -> str:
         speeds(rows, "loop"),
         "In one call:",
         speeds(rows, "batch"),
+        "## A first text, one thread",
+        FIRST.format(size=FIRST_BYTES / 1e6),
+        speeds(rows, "first", ["first"]),
         "## From the start of the process to the first ids",
         START,
         starts(rows),

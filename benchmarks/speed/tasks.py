@@ -80,6 +80,7 @@ TASKS = (
     Task("loop", "short", "cl100k", (*FAST, "tokie", "tiktoken", "tokenizers")),
     *(Task("batch", "short", "cl100k", (*FAST, "tokie"), threads) for threads in (1, 2)),
     *(Task("batch", "languages", "cl100k", PARALLEL, threads) for threads in (1, 2)),
+    *(Task("first", "english", tokenizer, able(FAST, tokenizer)) for tokenizer in ("cl100k", "o200k", "own")),
     *(Task("start", "", tokenizer, able(ENCODERS, tokenizer)) for tokenizer in ("cl100k", "own")),
     Task("decode", "unseen", "cl100k", ENCODERS),
     *(Task("long", run, "cl100k", (*FAST, "tokie", "tiktoken"), limit=4, rounds=3) for run in RUNS),

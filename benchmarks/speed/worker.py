@@ -4,8 +4,8 @@
     python -m benchmarks.speed.worker --versions tokenizers tiktoken
 
 The first argument is a module of :mod:`benchmarks.speed.peers`, the second a function of this module. Importing the
-library, loading the tokenizer, reading the text and a first call on :func:`words` precede the clock, except for
-:func:`start`, which measures them.
+library, loading the tokenizer, reading the text and a first call on :func:`before_clock` precede the clock.
+:func:`first` has no such call, and :func:`start` measures all of it.
 
 Only the standard library is used, because the interpreter of the peers runs this module, too.
 """
@@ -20,15 +20,23 @@ from typing import Any
 
 FIRST = b"Hello world 123."
 """Text of :func:`start`."""
+FIRST_BYTES = 5_000_000
+"""Bytes of the text of :func:`first`, which ends at the next line break."""
 LENGTHS = (10**5, 10**6, 10**7)
 """Bytes of the texts of :func:`long`."""
 Measurement = dict[str, Any]
 
 
 def words() -> bytes:
-    """Return the text of the call that precedes the clock: 8,000 made-up words, for which libraries build tables."""
+    """Return 8,000 made-up words, 64 kB."""
     numbers = b" ".join(b"%07d" % (number * 7_654_321 % 9_999_991) for number in range(8000))
     return numbers.translate(bytes.maketrans(b"0123456789", b"etaoinsrhl"))
+
+
+def before_clock() -> bytes:
+    """Return the text of the call that precedes the clock: words, and a run of letters, for which Tokbench builds its
+    tables at once."""
+    return words() + b" " + b"etaoinsrhl" * 100
 
 
 def flat_ids(ids: Any) -> Any:
@@ -74,7 +82,8 @@ def as_text(peer: Any, data: bytes) -> Any:
 def passes(peer: Any, texts: Sequence[Any], encode: Callable[[Any], Any]) -> Iterator[Measurement]:
     """Encode the first half of a text with an empty cache, the second half for the first time, and that one again."""
     sizes = [len(text.encode()) if isinstance(text, str) else len(text) for text in map(_joined, texts)]
-    encode(as_text(peer, words()) if isinstance(texts[0], (str, bytes)) else [as_text(peer, words())])
+    called = as_text(peer, before_clock())
+    encode(called if isinstance(texts[0], (str, bytes)) else [called])
     for measure, half in (("cold", 0), ("new", 1), ("warm", 1)):
         yield timed(measure, sizes[half], lambda: encode(texts[half]))  # noqa: B023
 
@@ -88,6 +97,14 @@ def text(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     tokenizer = peer.load(job["folder"], job["tokenizer"])
     halves = [as_text(peer, (job["folder"] / f"{job['text']}_{half}.txt").read_bytes()) for half in (0, 1)]
     yield from passes(peer, halves, lambda text: peer.encode(tokenizer, text))
+
+
+def first(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Encode a text of 5 MB as the first text of the process, so that tables which libraries build are part of it."""
+    tokenizer = peer.load(job["folder"], job["tokenizer"])
+    data = (job["folder"] / f"{job['text']}_0.txt").read_bytes()
+    content = as_text(peer, data[: data.index(b"\n", FIRST_BYTES)])
+    yield timed("first", len(content), lambda: peer.encode(tokenizer, content))
 
 
 def _texts(peer: Any, job: dict[str, Any]) -> list[list[Any]]:
@@ -114,7 +131,7 @@ def large(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     tokenizer = peer.load(job["folder"], job["tokenizer"])
     data = (job["folder"] / f"{job['text']}.txt").read_bytes()
     content = as_text(peer, data)
-    peer.encode(tokenizer, as_text(peer, words()))
+    peer.encode(tokenizer, as_text(peer, before_clock()))
     yield timed("cold", len(data), lambda: peer.encode(tokenizer, content))
 
 
@@ -160,7 +177,7 @@ def run_of(kind: str, length: int, folder: Path) -> bytes:
 def long(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     """Encode one long pre-token of several lengths."""
     tokenizer = peer.load(job["folder"], job["tokenizer"])
-    peer.encode(tokenizer, as_text(peer, words()))
+    peer.encode(tokenizer, as_text(peer, before_clock()))
     for length in LENGTHS:
         data = run_of(job["text"], length, job["folder"])
         content = as_text(peer, data)

@@ -105,19 +105,18 @@ def test_long_pretokens(seed: int) -> None:
 
 @pytest.mark.parametrize("letters", [b"ab", b"abcde ", bytes(range(256))])
 def test_tables_are_built_when_they_pay(letters: bytes) -> None:
-    """By 8 KiB of short pre-tokens, or by a pre-token of 65 bytes; ids are the same before and after."""
+    """By a number of bytes of short pre-tokens, or by a pre-token of 513 bytes; ids are the same before and after."""
     draw = np.random.default_rng(len(letters))
     alphabet = np.frombuffer(letters, np.uint8)
     trained = PretokenCounts.from_pairs((draw.choice(alphabet, 12).tobytes(), 1) for _ in range(300))
     vocabulary = build(trained, 256 + 200, BpeOptions())
     ids = {token: index for index, token in enumerate(vocabulary.tokens)}
-    texts = [draw.choice(alphabet, length).tobytes() for length in (*range(1, 65), *draw.integers(1, 20, 60))]
+    texts = [draw.choice(alphabet, length).tobytes() for length in (*range(1, 65), *draw.integers(1, 20, 60), 511, 512)]
     texts += [*vocabulary.tokens]
     for name in ("merge", "whole_or_merge", "ranked"):
         made = segmentations[name].function(vocabulary, None)
         assert isinstance(made, DeferredSegmenter)
-        before = cut(made, *texts)
-        assert made.built is None
+        before = cut(made.first, *texts)
         while made.built is None:
             assert cut(made, *texts) == before
         assert cut(made, *texts) == cut(made.first, *texts) == before
@@ -127,13 +126,25 @@ def test_tables_are_built_when_they_pay(letters: bytes) -> None:
         assert isinstance(again, DeferredSegmenter)
         assert cut(again, letters[:1] * 64)
         assert again.built is None
-        assert cut(again, letters[:1] * 65) == cut(made, letters[:1] * 65)
+        assert cut(again, letters[:1] * 513) == cut(made, letters[:1] * 513)
         assert again.built is not None
 
 
+@pytest.mark.parametrize(("length", "calls"), [(8, 911), (64, 65), (512, 2)])
+def test_long_pretokens_count_more_than_their_bytes(length: int, calls: int) -> None:
+    """The tables for 256 tokens pay after 8 KiB; a pre-token of n bytes counts as n + n²/64, as its parts are searched
+    in quadratic time."""
+    made = segmentations["ranked"].function(Vocabulary(BYTES), None)
+    assert isinstance(made, DeferredSegmenter)
+    for call in range(calls):
+        assert made.built is None, call
+        cut(made, b"a" * length)
+    assert made.built is not None
+
+
 def test_long_pretokens_are_not_cut_in_quadratic_time() -> None:
-    with pytest.raises(ValueError, match="65 bytes"):
-        cut(RankSegmenter(Trie(*Vocabulary(BYTES).flat())), b"a" * 65)
+    with pytest.raises(ValueError, match="513 bytes"):
+        cut(RankSegmenter(Trie(*Vocabulary(BYTES).flat())), b"a" * 513)
 
 
 def test_tokens_of_later_ones() -> None:

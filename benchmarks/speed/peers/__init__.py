@@ -11,7 +11,7 @@ An encoder's module has some of these functions; ``tokenizer`` is the result of 
 ``TEXT`` is the type of text that it accepts, ``bytes`` if it accepts both; ``DECODES_ARRAYS`` is true if ``decode``
 accepts an array. A trainer's module has functions
 ``train_METHOD(path, documents, size)``, which return the number of tokens, and ``count(text)``, the number of different
-pre-tokens. A first call on :func:`benchmarks.speed.worker.words` precedes every clock, so that a library that
+pre-tokens. A first call on :func:`benchmarks.speed.worker.before_clock` precedes every clock, so that a library that
 imports NumPy or Awkward in its first call does so before it.
 """
 

@@ -1,8 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Segmenters for the first few texts, until the tables for many are worth their time.
+"""Segmenters for the first texts, until the tables for many are worth their time.
 
-The tables that make merging fast take longer to build than a thousand short texts take without them. A process that
-encodes one text therefore never builds them.
+The tables that make merging fast take as long to build as megabytes of new pre-tokens take without them. A process that
+encodes a few texts therefore never builds them. A process that encodes more has spent at most the time of building them
+again: it builds them when the time that they would have saved reaches a part of it.
 
 Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -17,17 +18,22 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 
 cdef enum:
-    FEW_BYTES = 1 << 13         # cut without the tables
-    SHORT = 64                  # longest pre-token cut without the tables
+    LONGEST = 512               # bytes of a pre-token cut without the tables
+    QUADRATIC = 64              # bytes of a pre-token whose parts are searched as long as its bytes are read
     NO_TOKEN = 0x7FFFFFFF
 
 
+cdef inline int64_t effort_of(int64_t size) noexcept nogil:
+    return size + size * min(size, <int64_t>LONGEST) // QUADRATIC
+
+
 cdef class DeferredSegmenter(PretokenSegmenter):
-    """Segmenter that builds its tables once it has cut 8 KiB, or meets a pre-token of more than 64 bytes.
+    """Segmenter that builds its tables once they pay, or when it meets a pre-token of more than 512 bytes.
 
     Args:
         first: Segmenter that is used until then.
         build: Function without arguments that returns the segmenter used from then on, which gives the same ids.
+        worth: Bytes of pre-tokens after which the tables are built. A pre-token of n bytes counts as n + n²/64.
 
     Attributes:
         built: The segmenter with the tables; None before.
@@ -36,22 +42,24 @@ cdef class DeferredSegmenter(PretokenSegmenter):
     cdef readonly PretokenSegmenter first
     cdef readonly PretokenSegmenter built
     cdef object build
-    cdef int64_t cut_bytes
+    cdef int64_t worth
+    cdef int64_t spent          # of it
     cdef object lock            # of the thread that builds
 
-    def __init__(self, PretokenSegmenter first not None, build: Callable[[], PretokenSegmenter]):
+    def __init__(self, PretokenSegmenter first not None, build: Callable[[], PretokenSegmenter], int64_t worth):
         self.first = first
         self.build = build
         self.built = None
-        self.cut_bytes = 0
+        self.worth = worth
+        self.spent = 0
         self.lock = Lock()
 
-    cdef bint ready(self, int64_t size, int64_t longest) except -1 nogil:
+    cdef bint ready(self, int64_t effort, int64_t longest) except -1 nogil:
         """Return whether the tables are built; build them if it is time."""
         if self.built is not None:
             return True
-        self.cut_bytes += size
-        if self.cut_bytes <= FEW_BYTES and longest <= SHORT:
+        self.spent += effort
+        if self.spent <= self.worth and longest <= LONGEST:
             return False
         with gil:
             with self.lock:
@@ -60,17 +68,17 @@ cdef class DeferredSegmenter(PretokenSegmenter):
         return True
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
-        if self.ready(size, size):
+        if self.ready(effort_of(size), size):
             return self.built.cut(text, size, ids, scratch)
         return self.first.cut(text, size, ids, scratch)
 
     cdef int64_t cut_all(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil:
-        cdef int64_t k, size = 0, longest = 0
+        cdef int64_t k, effort = 0, longest = 0
         if self.built is None:
             for k in range(n):
-                size += pieces[k].size
+                effort += effort_of(pieces[k].size)
                 longest = max(longest, pieces[k].size)
-        if self.ready(size, longest):
+        if self.ready(effort, longest):
             return self.built.cut_all(pieces, n, ids, scratch)
         return self.first.cut_all(pieces, n, ids, scratch)
 
@@ -78,7 +86,7 @@ cdef class DeferredSegmenter(PretokenSegmenter):
 cdef class RankSegmenter(PretokenSegmenter):
     """Segmenter that joins the neighbours whose concatenation has the lowest id, in quadratic time.
 
-    A pre-token that is a token is not split. For short pre-tokens only.
+    A pre-token that is a token is not split. For pre-tokens of up to 512 bytes, and for tokens of any length.
 
     Args:
         tokens: Trie of the tokens, whose ids are their ranks.
@@ -104,16 +112,16 @@ cdef class RankSegmenter(PretokenSegmenter):
         return token if token >= 0 else <int32_t>NO_TOKEN
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
-        cdef int32_t[SHORT + 2] starts      # of each part; the last one is the end
-        cdef int32_t[SHORT + 1] joints      # of each part, the token of it and the next one
+        cdef int32_t[LONGEST + 2] starts    # of each part; the last one is the end
+        cdef int32_t[LONGEST + 1] joints    # of each part, the token of it and the next one
         cdef int64_t count, i, best
         cdef int32_t lowest
         ids[0] = self.spelled(text, 0, size)
         if ids[0] != NO_TOKEN:
             return 1
-        if size > SHORT:
+        if size > LONGEST:
             with gil:
-                raise ValueError(f"a pre-token has {size} bytes, more than {SHORT}")
+                raise ValueError(f"a pre-token has {size} bytes, more than {LONGEST}")
         count = size
         for i in range(count + 1):
             starts[i] = <int32_t>i

@@ -16,6 +16,10 @@ from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.segmentation.merge import byte_ids, joined_bytes
 from tokbench.vocabulary import Vocabulary
 
+WORTH = 32
+"""Bytes of pre-tokens per token of the vocabulary after which the tables are built. In that many bytes they would have
+saved about half of the time that they take, 15 ns a byte and 0.8 µs a token."""
+
 
 @segmentation("ranked", cites=("tiktoken",))
 def ranked(vocabulary: Vocabulary, options: object) -> Segmenter:
@@ -36,4 +40,4 @@ def ranked(vocabulary: Vocabulary, options: object) -> Segmenter:
         pairs = pairs_of(tokens, Trie(data, offsets, backwards=True), data, offsets)
         return WholeSegmenter(pairs, byte_ids(vocabulary), joined_bytes(vocabulary), tokens, by_result=True)
 
-    return DeferredSegmenter(RankSegmenter(tokens), build)
+    return DeferredSegmenter(RankSegmenter(tokens), build, WORTH * len(vocabulary))

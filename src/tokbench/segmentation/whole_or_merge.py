@@ -9,7 +9,7 @@ from tokbench.kernels.deferred import DeferredSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.whole import WholeSegmenter
 from tokbench.segmentation import Segmenter, segmentation
-from tokbench.segmentation.merge import replay_merges
+from tokbench.segmentation.merge import WORTH, replay_merges
 from tokbench.vocabulary import Vocabulary
 
 
@@ -22,4 +22,4 @@ def whole_or_merge(vocabulary: Vocabulary, options: object) -> Segmenter:
     """
     tables, tokens = replay_merges(vocabulary, "whole_or_merge"), Trie(*vocabulary.flat())
     first = WholeSegmenter(*tables, tokens, derive=False)
-    return DeferredSegmenter(first, lambda: WholeSegmenter(*tables, tokens))
+    return DeferredSegmenter(first, lambda: WholeSegmenter(*tables, tokens), WORTH * len(vocabulary))
