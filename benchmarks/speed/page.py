@@ -104,6 +104,22 @@ From text to vocabulary, {size:,} tokens, one thread. `gigabpe`, `gigatoken`, `s
 file within the clock, as does Tokbench; the others get strings. Vocabularies differ slightly where libraries break ties
 or split lines differently.
 """
+PLANS = """\
+`snakemake -n` with an experiment that has made nothing yet, in a process of its own: processor time and peak memory.
+*Tokbench's share* is the part of the time that a profiler finds in Tokbench's functions and in all that they call:
+reading the experiment, fingerprints of code, records and resources of jobs. The rest is Snakemake's. Experiments with
+*variants* are those of `tests/wide`, with three sizes and three language models.
+"""
+JOBS = """\
+Processor time of each process of the demo, one job at a time, a mean over the jobs of a command. *Start*: start of
+Python and all imports, also those within the work. *Work*: everything else, with the command line, the record of the
+job and the end. `snakemake` is the process that plans and starts the jobs.
+"""
+MISSES = """\
+Per byte of text, the first megabyte of the first half, simulated by Cachegrind with a first-level cache of 48 KiB and a
+second level of 1 MiB, without prefetching, since the processor has no counters here. *Cold*: with an empty cache of
+pre-tokens. *Warm*: the same text again.
+"""
 ONCE = """\
 The rest of this page was measured once, on 2026-11-25, on another machine: AMD EPYC, 2 processors, 23.5 GiB.
 """
@@ -242,6 +258,44 @@ def differing(rows: Rows) -> str:
     return f"Ids differ from Tokbench's: {listed}. In all other tasks they are the same."
 
 
+def everyday(path: Path) -> Iterator[str]:
+    """Yield the tables of plans and jobs of the workflow."""
+    if not path.is_file():
+        return
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    yield "## Plans of the workflow"
+    yield filled(PLANS)
+    lines = [
+        [row["experiment"], f"{row['jobs']:,}", number(row["seconds"]), f"{row['share']:.0%}", f"{row['peak_mb']:,}"]
+        for row in measured["plans"]
+    ]
+    yield table(("experiment", "jobs", "s", "Tokbench's share", "MB"), lines)
+    yield "## Jobs of the demo"
+    yield filled(JOBS)
+    lines = [
+        [f"`{row['command']}`", f"{row['jobs']:,}", f"{row['start']:.2f}", f"{row['work']:.2f}",
+         f"{row['jobs'] * row['start']:.1f}"]
+        for row in measured["jobs"]
+    ]  # fmt: skip
+    yield table(("command", "jobs", "start, s", "work, s", "start of all, s"), lines)
+
+
+def cache_misses(path: Path) -> Iterator[str]:
+    """Yield the table of instructions and cache misses."""
+    if not path.is_file():
+        return
+    yield "## Cache misses of encoding"
+    yield filled(MISSES)
+    lines = []
+    for row in json.loads(path.read_text(encoding="utf-8")):
+        ours = row["library"] == "tokbench"
+        title = f"{TITLES[row['tokenizer']]}, {TITLES[row['text']]}, {row['measure']}" if ours else ""
+        misses = [row[f"{level}mr"] + row[f"{level}mw"] for level in ("D1", "DL")]
+        name = f"**{row['library']}**" if ours else row["library"]
+        lines.append([title, name, number(row["Ir"]), *map(number, misses)])
+    yield table(("task", "library", "instructions", "misses, 48 KiB", "misses, 1 MiB"), lines)
+
+
 def studies(results: Path) -> Iterator[str]:
     """Yield comparisons that were measured once: a title, the method, the output."""
     for path in sorted(results.glob("*.txt")):
@@ -339,6 +393,8 @@ def page(results: Path) -> str:
         "## Training",
         TRAIN.format(size=32_768),
         seconds(rows, "train", "train", "tokens"),
+        *everyday(results / "everyday.json"),
+        *cache_misses(results / "misses.json"),
         "## Measured once",
         ONCE,
         *studies(results),

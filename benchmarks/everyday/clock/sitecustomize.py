@@ -1,0 +1,47 @@
+"""Clock of each Python process of a workflow: seconds of processor time until the program starts, in imports, in all.
+
+Python imports this module at its start if its folder is in ``PYTHONPATH``. With ``TOKBENCH_CLOCK=FOLDER`` in the
+environment, each process writes a line of JSON to a file of its own in the folder.
+"""
+
+import atexit
+import builtins
+import json
+import os
+import sys
+import time
+from typing import Any
+
+FOLDER = os.environ.get("TOKBENCH_CLOCK")
+
+
+class Clock:
+    """Processor time of this process, and the part of it that is spent in imports, in seconds."""
+
+    def __init__(self) -> None:
+        self.start = time.process_time()
+        self.imports = 0.0
+        self._depth = 0
+        self._import = builtins.__import__
+        builtins.__import__ = self._timed
+        atexit.register(self._write)
+
+    def _timed(self, *arguments: Any, **more: Any) -> Any:
+        if self._depth:
+            return self._import(*arguments, **more)
+        self._depth = 1
+        began = time.process_time()
+        try:
+            return self._import(*arguments, **more)
+        finally:
+            self.imports += time.process_time() - began
+            self._depth = 0
+
+    def _write(self) -> None:
+        row = {"program": sys.argv[:2], "start": self.start, "imports": self.imports, "total": time.process_time()}
+        with open(os.path.join(FOLDER or "", f"{os.getpid()}-{time.time_ns()}.json"), "w", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+if FOLDER:
+    Clock()
