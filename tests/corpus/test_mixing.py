@@ -314,6 +314,7 @@ WEB, CODE = "source: {type: text, path: web.txt}", "source: {type: text, path: c
          "corpora.mix.sources.web.source: type 'counts' cannot be mixed; name files of documents"),
         ("{sources: {web: {source: {type: text}}}}", "corpora.mix.sources.web.source.path: no path given; add it"),
         ("{sources: {web: {source: {type: text, path: no.txt}}}}", "corpora.mix.sources.web.source.path: no file at"),
+        ("{sources: {web: {source: {type: text}}}, bytes: 3kB}", "corpora.mix.sources.web.source.path: no path given"),
     ],
 )  # fmt: skip
 def test_wrong_draws_are_one_line_before_any_work(
@@ -322,6 +323,7 @@ def test_wrong_draws_are_one_line_before_any_work(
     monkeypatch.chdir(tmp_path)
     lines = mistakes_of(tmp_path, corpus)
     assert any(line in one for one in lines), lines
+    assert not [one for one in lines if "have 0" in one], "a source without a path has no size yet"
 
 
 @pytest.mark.parametrize(

@@ -218,8 +218,9 @@ def _too_small(key: str, corpus: Corpus) -> Iterator[str]:
 
 
 def _most_text(source: Source) -> int | None:
-    """Return the bytes of a source's plain UTF-8 files, which its text does not exceed; None if they are not plain."""
-    if not isinstance(source, FileSource) or type_of(source) not in ("text", "jsonl"):
+    """Return the bytes of a source's plain UTF-8 files, which its text does not exceed; None if they are not plain, or
+    if it has no path yet."""
+    if not isinstance(source, FileSource) or not source.path or type_of(source) not in ("text", "jsonl"):
         return None
     if getattr(source, "encoding", UTF_8) not in (UTF_8, BYTES):
         return None
