@@ -289,7 +289,8 @@ of prose fewer than code. Waiting times of a cluster are not included."""
 READING = """\
 - Stages over shards (`count`, `merge_part`, `score_bytes`, `encode_shard`, `pack_slice`) have a job for each shard, or
   for each 16, of constant memory and time: a larger corpus means more jobs, not larger ones. Only `score_bytes` needs
-  more memory, because its model is of all of the text.
+  more memory, because its model is of all of the text. Since this measurement a job of `encode_shard` encodes 16
+  shards: it has a sixteenth of the jobs above, of 16 times the length.
 - `prepare` was measured as one job, which is the default. With `parts`, parallel jobs each read an equal share of the
   source and write an equal share of the shards, [to the same files](../stages.md#a-corpus-in-parts). Together they need
   longer than the one job, because they write texts one more time.
