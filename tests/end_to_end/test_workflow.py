@@ -154,6 +154,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "import_counts",
             "import_tasks",
             "measure_documents",
+            "measure_domains",
             "measure_on",
             "measure_translation_embeddings",
             "measure_resource",

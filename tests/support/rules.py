@@ -25,11 +25,12 @@ COMMAND_OF = {
     "evaluate_checkpoint": "evaluate",
     "merge_part": "merge_counts",
     "measure_documents": "measure",
+    "measure_domains": "measure",
     "measure_on": "measure",
     "ngram_bits_on": "ngram_bits",
 }
 """Commands of rules with another name: initial vocabularies, checkpoints, shards of a split, partial merges, and
-measurements on another corpus."""
+measurements on another corpus or by domain."""
 RULE = re.compile(r"^(?:rule|use rule (\w+) as) (\w+)(?: with)?:\n((?:(?: .*)?\n)+)", re.MULTILINE)
 """A rule, or one that differs from another in some directives."""
 DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
