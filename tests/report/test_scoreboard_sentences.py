@@ -15,9 +15,22 @@ from tokbench.report.claims import best_claims, claims_across
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
 from tokbench.report.loading import build_content
-from tokbench.report.sentences import comparison_sentence
+from tokbench.report.sentences import comparison_sentence, count_units
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
+
+
+@pytest.mark.parametrize(
+    ("number", "units", "text"),
+    [
+        (1, "documents", "1 document"),
+        (1200, "authors", "1,200 authors"),
+        (1, "clusters of questions", "1 cluster of questions"),
+        (121, "seeds and documents", "seeds and 121 documents"),
+    ],
+)
+def test_numbers_of_units_are_of_units_and_not_of_seeds(number: int, units: str, text: str) -> None:
+    assert count_units(number, units) == text
 
 
 def test_undersized_vocabularies_are_named() -> None:

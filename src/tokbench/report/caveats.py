@@ -10,7 +10,7 @@ import polars as pl
 from tokbench.report.claims import Claim, claims, contents_by_corpus
 from tokbench.report.content import ReportContent
 from tokbench.report.measure_words import MEASURES
-from tokbench.report.sentences import Statement, sentence, statement
+from tokbench.report.sentences import Statement, count_units, sentence, statement
 from tokbench.report.wording import format_value, in_bytes, join_all, join_some, pluralise
 from tokbench.statistics.comparisons.families import ACCURACY, BITS, NGRAM
 from tokbench.statistics.scale.back_test import LAST
@@ -153,7 +153,7 @@ def _missed(content: ReportContent) -> Iterator[Statement]:
             continue
         if (difference := detectable_text(content, claim)) is not None:
             row = claim.best
-            differences[claim.measure] = difference + (f" ({row['n']:,} {row['over']})" if row["n"] else "")
+            differences[claim.measure] = difference + (f" ({count_units(row['n'], row['over'])})" if row["n"] else "")
     if differences:
         yield statement("missed", differences=join_all(list(differences.values())))
 

@@ -102,6 +102,10 @@ SENTENCES: Mapping[str, Template] = {
 """Text by kind of claim."""
 
 
+SEEDS = "seeds and "
+"""Beginning of the name of units, if seeds are random, too."""
+
+
 @dataclass(frozen=True)
 class Statement:
     """A heading and the sentences under it.
@@ -205,7 +209,9 @@ def difference_texts(measure: str, row: Mapping[str, Any], column: Sequence[Mapp
 
 
 def count_units(number: int, units: str) -> str:
-    """Return a number of units: ``1 document``, ``12 authors``, ``3 clusters of questions``."""
+    """Return a number of units: ``1 document``, ``12 authors``, ``3 clusters of questions``, ``seeds and 5 words``."""
+    if units.startswith(SEEDS):
+        return SEEDS + count_units(number, units.removeprefix(SEEDS))
     first, *rest = units.split(" ")
     name = " ".join([first.removesuffix("s"), *rest]) if number == 1 else units
     return f"{number:,} {name}"
