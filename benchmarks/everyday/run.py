@@ -2,15 +2,14 @@
 
     python -m benchmarks.everyday.run build/everyday
 
-A plan is ``snakemake -n`` in a process of its own. The share of Tokbench is the part of a second plan, under a
-profiler, that is spent in Tokbench's functions and in all that they call. Jobs are those of the demo, one at a time.
-Times are processor time. ``python -m benchmarks.speed.page docs/measured`` writes the page.
+A plan is ``snakemake -n`` in a process of its own. The share of Tokbench is the part of a second plan in which the
+innermost function of Tokbench and Snakemake on the stack is Tokbench's, by samples of every millisecond. Jobs are those
+of the demo, one at a time. Times are processor time. ``python -m benchmarks.speed.page docs/measured`` writes the page.
 """
 
 import argparse
 import json
 import os
-import pstats
 import re
 import shutil
 import statistics
@@ -28,18 +27,39 @@ from tests.wide.test_wide import experiment
 
 RESULTS = ROOT / "docs" / "measured" / "performance" / "everyday.json"
 CLOCK = Path(__file__).with_name("clock")
-WIDTHS = 22, 222, 1000
+WIDTHS = 22, 222
 """Variants of the wide experiments, each at three sizes with three language models."""
-UNDER_PROFILER = """\
-import cProfile, sys
+SAMPLER = """\
+import collections, json, signal, sys
 from snakemake.cli import main
-profiler = cProfile.Profile()
+
+OURS, SNAKEMAKE = sys.argv[1], "/snakemake"
+samples = collections.Counter()
+
+
+def sample(number, frame):
+    while frame:
+        name = frame.f_code.co_filename
+        if name.startswith(OURS):
+            samples["ours"] += 1
+            return
+        if SNAKEMAKE in name:
+            break
+        frame = frame.f_back
+    samples["other"] += 1
+
+
+signal.signal(signal.SIGPROF, sample)
+signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
 try:
-    profiler.runcall(main, sys.argv[2:])
+    main(sys.argv[3:])
 except SystemExit:
     pass
-profiler.dump_stats(sys.argv[1])
+signal.setitimer(signal.ITIMER_PROF, 0)
+open(sys.argv[2], "w").write(json.dumps(samples))
 """
+"""Program that plans, and every millisecond of processor time notes whose function runs: the innermost of Tokbench and
+Snakemake on the stack."""
 TOTAL = re.compile(r"^total +([\d,]+)$", re.MULTILINE)
 Row = dict[str, Any]
 
@@ -61,30 +81,17 @@ def measure_plan(name: str, folder: Path, configuration: Path) -> Row:
     if process.returncode:
         raise SystemExit(f"{name}: {printed[-2000:]}")
     counted = TOTAL.findall(printed)
-    profile = folder / "profile"
-    command = [sys.executable, "-c", UNDER_PROFILER, str(profile), *options]
+    samples = folder / "samples.json"
+    command = [sys.executable, "-c", SAMPLER, f"{ROOT / 'src'}/", str(samples), *options]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, check=True)
+    noted = json.loads(samples.read_text())
     return {
         "experiment": name,
         "jobs": int(counted[-1].replace(",", "")) if counted else 0,
         "seconds": round(usage.ru_utime + usage.ru_stime, 2),
         "peak_mb": round(usage.ru_maxrss * 1024 / 1e6),
-        "share": round(share_of_ours(profile), 3),
+        "share": round(noted["ours"] / sum(noted.values()), 3),
     }
-
-
-def share_of_ours(profile: Path) -> float:
-    """Return the share of a profile that is spent in Tokbench's functions and in all that they call."""
-
-    def is_ours(function: tuple[str, int, str]) -> bool:
-        return function[0].startswith(str(ROOT / "src")) or function[0].endswith((".smk", "Snakefile"))
-
-    profiled: Any = pstats.Stats(str(profile))
-    entered = 0.0
-    for function, (_, _, _, _, callers) in profiled.stats.items():
-        if is_ours(function):
-            entered += sum(times[3] for caller, times in callers.items() if not is_ours(caller))
-    return float(entered / profiled.total_tt)
 
 
 def measure_jobs(folder: Path) -> list[Row]:
@@ -97,8 +104,7 @@ def measure_jobs(folder: Path) -> list[Row]:
     by_command: defaultdict[str, list[Row]] = defaultdict(list)
     for path in clocks.glob("*.json"):
         row = json.loads(path.read_text())
-        program = Path(row["program"][0]).name
-        by_command[row["program"][1] if program in ("tokbench", "__main__.py") else program].append(row)
+        by_command[row["program"]].append(row)
     return [
         {
             "command": name,

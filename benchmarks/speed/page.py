@@ -106,9 +106,9 @@ or split lines differently.
 """
 PLANS = """\
 `snakemake -n` with an experiment that has made nothing yet, in a process of its own: processor time and peak memory.
-*Tokbench's share* is the part of the time that a profiler finds in Tokbench's functions and in all that they call:
-reading the experiment, fingerprints of code, records and resources of jobs. The rest is Snakemake's. Experiments with
-*variants* are those of `tests/wide`, with three sizes and three language models.
+*Tokbench's share* is the part of the time in which Tokbench's functions run, or those of libraries that they call, by
+samples of every millisecond: imports, reading the experiment, fingerprints of code, records and resources of jobs. The
+rest is Snakemake's. Experiments with *variants* are those of `tests/wide`, with three sizes and three language models.
 """
 JOBS = """\
 Processor time of each process of the demo, one job at a time, a mean over the jobs of a command. *Start*: start of

@@ -21,6 +21,7 @@ class Clock:
     def __init__(self) -> None:
         self.start = time.process_time()
         self.imports = 0.0
+        self.command = ""
         self._depth = 0
         self._import = builtins.__import__
         builtins.__import__ = self._timed
@@ -36,9 +37,28 @@ class Clock:
         finally:
             self.imports += time.process_time() - began
             self._depth = 0
+            self._note_command()
+
+    def _note_command(self) -> None:
+        """Have the name of Tokbench's command noted, which is in a file of arguments."""
+        main: Any = sys.modules.get("tokbench.commands.main")
+        if self.command or not hasattr(main, "find_command"):
+            return
+        self.command, find = "tokbench", main.find_command
+
+        def find_noted(name: str) -> Any:
+            self.command = name
+            return find(name)
+
+        main.find_command = find_noted
 
     def _write(self) -> None:
-        row = {"program": sys.argv[:2], "start": self.start, "imports": self.imports, "total": time.process_time()}
+        row = {
+            "program": self.command or os.path.basename(sys.argv[0]),
+            "start": self.start,
+            "imports": self.imports,
+            "total": time.process_time(),
+        }
         with open(os.path.join(FOLDER or "", f"{os.getpid()}-{time.time_ns()}.json"), "w", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
 
