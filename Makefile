@@ -107,11 +107,13 @@ accessibility:  ## run axe-core over pages in Chromium: PAGES="FILE FILE", AXE=a
 	@test -n "$(AXE)" || { echo "say make accessibility AXE=node_modules/axe-core/axe.min.js; see CONTRIBUTING.md"; exit 2; }
 	@$(PLAYWRIGHT) tools/check_accessibility.py --axe $(AXE) $(PAGES)
 
-benchmarks: install  ## compare the speed with other libraries, 20 minutes; TEXTS="options of benchmarks/speed/texts.py"
+benchmarks: install-models  ## compare the speed with other libraries, time plans and jobs, 45 minutes, needs valgrind; TEXTS="options of benchmarks/speed/texts.py"
 	@test -n "$(TEXTS)" || { echo 'set TEXTS="--english FILE ..."; see benchmarks/speed/texts.py'; exit 2; }
 	test -x build/peers/bin/python || python -m venv build/peers
 	build/peers/bin/pip install --quiet -r benchmarks/speed/requirements.txt
 	python -m benchmarks.speed.texts build/speed $(TEXTS)
+	python -m benchmarks.everyday.run build/everyday --paths PathPiece=experiments/pathpiece.yaml
+	python -m benchmarks.speed.cache_misses build/speed --peers build/peers/bin/python
 	python -m benchmarks.speed.run build/speed --peers build/peers/bin/python
 
 scale: install-models  ## measure time, memory and disk of every stage on text in bulk: TEXT=FOLDER, GIGABYTES="0.25 0.5 1 2"

@@ -287,7 +287,9 @@ def cache_misses(path: Path) -> Iterator[str]:
     yield "## Cache misses of encoding"
     yield filled(MISSES)
     lines = []
-    for row in json.loads(path.read_text(encoding="utf-8")):
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    tasks = list(dict.fromkeys((row["tokenizer"], row["text"]) for row in rows))
+    for row in sorted(rows, key=lambda row: (tasks.index((row["tokenizer"], row["text"])), row["measure"])):
         ours = row["library"] == "tokbench"
         title = f"{TITLES[row['tokenizer']]}, {TITLES[row['text']]}, {row['measure']}" if ours else ""
         misses = [row[f"{level}mr"] + row[f"{level}mw"] for level in ("D1", "DL")]
