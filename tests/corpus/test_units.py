@@ -16,6 +16,7 @@ from tests.support.corpora import whole_texts
 from tests.support.pipeline import done
 from tokbench.config.check_corpora import unit_mistakes
 from tokbench.config.experiment import Experiment
+from tokbench.config.targets import all_drawn
 from tokbench.corpus.documents import ContinuationPiece, read_documents
 from tokbench.corpus.splits import split_documents
 from tokbench.corpus.units import check_documents, read_units
@@ -176,6 +177,23 @@ def test_configurations_name_units(tmp_path: Path, experiment: dict[str, Any]) -
     experiment["corpora"]["pydoc"]["source"] = {"type": "counts", "path": str(table)}
     [line] = unit_mistakes(Experiment.model_validate(experiment))
     assert line == "corpora.pydoc.units: a corpus of counts has no documents; leave the key out"
+
+
+def test_units_of_drawn_documents_are_those_of_measured_corpora(experiment: dict[str, Any]) -> None:
+    """Their table has numbers before the draw, which statistics cannot use; results have those after it."""
+    text = {"source": "embedded", "units": "units.csv"}
+    drawn = {"unused": {**text, "sample": 0.5}, "read": {**text, "sample": 0.5}, "measured": {**text, "sample": 0.5}}
+    variant = {"corpus": "pydoc", "pretokenization": "gpt2", "construction": "bpe"}
+    experiment |= {
+        "corpora": {"pydoc": text, **drawn},
+        "variants": {"bpe": {**variant, "measured_on": ["measured"]}},
+        "models": {"m": {"preset": "tiny"}},
+        "suites": {"bits": {"preset": "offline"}},
+        "runs": [{"models": ["m"], "variants": ["bpe"], "suites": ["bits"], "corpus": "read"}],
+    }
+    asked = Experiment.model_validate(experiment)
+    assert [target.corpus for target in all_drawn(asked)] == ["measured", "read"]
+    assert set(units(asked)) == {"pydoc", "measured", "read"}
 
 
 def test_statistics_sum_documents_of_a_unit(tmp_path: Path) -> None:

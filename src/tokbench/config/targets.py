@@ -103,6 +103,14 @@ def all_evaluated(experiment: "Experiment") -> list[str]:
     return list(dict.fromkeys(target.on for target in all_counted(experiment)))
 
 
+def all_drawn(experiment: "Experiment") -> list[CorpusTarget]:
+    """Return the corpora on which a tokenizer or a model is measured, and whose documents have domains, or units by
+    their numbers in a draw."""
+    tested = [corpus for run in experiment.runs for corpus in experiment.corpora_of(run).values()]
+    corpora = {name: experiment.corpora[name] for name in (*all_evaluated(experiment), *tested)}
+    return [CorpusTarget(name) for name, corpus in corpora.items() if corpus.sources or (corpus.units and corpus.draw)]
+
+
 def single_target(experiment: "Experiment") -> list[SingleTarget]:
     """Return the target of a stage that runs once."""
     return [SingleTarget()]

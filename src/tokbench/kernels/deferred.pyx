@@ -2,8 +2,8 @@
 """Segmenters for the first texts, until the tables for many are worth their time.
 
 The tables that make merging fast take as long to build as megabytes of new pre-tokens take without them. A process that
-encodes a few texts therefore never builds them. A process that encodes more has spent at most the time of building them
-again: it builds them when the time that they would have saved reaches a part of it.
+encodes a few texts therefore never builds them. A process that encodes more builds them before it has lost as much time
+as they take.
 
 Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 """

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tokbench.config.targets import CorpusTarget, ParallelTarget, all_evaluated
+from tokbench.config.targets import CorpusTarget, ParallelTarget, all_drawn, all_evaluated
 from tokbench.corpus.formats import corpus_formats
 from tokbench.corpus.parallel import RecordPairs
 from tokbench.corpus.sources import type_of
@@ -78,17 +78,11 @@ def _prepare(experiment: "Experiment", wildcards: Any) -> str:
     return f"tokbench.corpus.prepare:{'link_shards' if in_parts else 'prepare'}"
 
 
-def _drawn(experiment: "Experiment") -> list[CorpusTarget]:
-    """Return the corpora whose documents have domains, or units by their numbers in the draw."""
-    corpora = {name: experiment.corpora[name] for name in all_evaluated(experiment)}
-    return [CorpusTarget(name) for name, corpus in corpora.items() if corpus.sources or (corpus.units and corpus.draw)]
-
-
 PREPARE = stages.add(
     Stage(
         "prepare",
         run=_prepare,
-        results=(Result("domains", "corpus/{corpus}", _drawn, "Folder of a corpus of several sources"),),
+        results=(Result("domains", "corpus/{corpus}", all_drawn, "Folder of a corpus of drawn documents"),),
         methods=_all_parts,
     )
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from tokbench.config.targets import SingleTarget, single_target
+from tokbench.config.targets import SingleTarget, all_drawn, single_target
 from tokbench.errors import unknown_names
 from tokbench.io.paths import path_mistakes
 from tokbench.options import Options, canonical
@@ -79,8 +79,11 @@ def pilot_tables(experiment: "Experiment") -> list[str]:
 
 
 def units(experiment: "Experiment") -> dict[str, Path]:
-    """Return the table of units of each corpus that has one."""
-    return {name: corpus.units for name, corpus in experiment.corpora.items() if corpus.units}
+    """Return the table of units of each corpus that has one. That of drawn documents is left out if nothing is measured
+    on them, since only results have their new numbers."""
+    drawn = {target.corpus for target in all_drawn(experiment)}
+    with_units = {name: corpus for name, corpus in experiment.corpora.items() if corpus.draw is None or name in drawn}
+    return {name: corpus.units for name, corpus in with_units.items() if corpus.units}
 
 
 def unit_tables(experiment: "Experiment") -> list[str]:

@@ -40,7 +40,7 @@ def document_domains_table(folders: Iterable[Path | str]) -> pl.DataFrame:
 
 DOCUMENT_DOMAINS = TidyTable(
     "document_domains",
-    "a document of the evaluation split of a corpus that mixes several sources, or whose documents are drawn",
+    "a document of the evaluation split of a corpus that mixes several sources, or a drawn document with a unit",
     DOCUMENT_DOMAINS_COLUMNS,
     maker=document_domains_table,
     takes=("files.domains",),
