@@ -40,6 +40,11 @@ MADE_FROM: Mapping[str, tuple[str, ...]] = {
     "scale_back_tests": ("document_bits",),
     "scale_ladders": ("document_bits",),
     "cost_at_equal_bits": ("document_bits",),
+    "prices": ("tokens_by_document",),
+    "bits_at_equal_cost": ("document_bits", "tokens_by_document"),
+    "equal_cost_comparisons": ("document_bits", "tokens_by_document"),
+    "domain_values": ("document_domains", "tokens_by_document"),
+    "domain_comparisons": ("document_domains", "tokens_by_document"),
     "ngram_ranks": ("ngram_documents",),
     "ngram_verdicts": ("ngram_documents",),
     "ngram_languages": ("ngram_documents",),
@@ -59,7 +64,7 @@ MADE_FROM: Mapping[str, tuple[str, ...]] = {
 """Tables of statistics, and the tables that they are made from."""
 KEPT = (
     *sorted({name for inputs in MADE_FROM.values() for name in inputs}),
-    *("accuracy", "alignment_by_word", "imported", "intrinsic", "trained_on"),
+    *("accuracy", "alignment_by_word", "domain_metrics", "imported", "intrinsic", "trained_on"),
 )
 """Tables of a run that are small enough to keep; the statistics can be made again from these."""
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -92,8 +97,9 @@ def analysed(place: Path, names: Sequence[str]) -> dict[str, pl.DataFrame]:
             frame = kept(place / "tidy", table)
             frame = pl.DataFrame(schema=table.schema) if frame is None else frame
             frame.write_parquet(Path(folder) / f"{table.name}.parquet")
-        for name, frame in counts_in(place).items():
-            frame.write_parquet(Path(folder) / f"{name}.parquet")
+        for table, frame in counts_in(place).items():
+            if kept(place / "tidy", table) is None:
+                frame.write_parquet(Path(folder) / f"{table.name}.parquet")
         known = StatisticsInputs(Path(folder), recipes(experiment), experiment.baselines(), units=units_of(place))
         declared = {table.name: table for table in tables_of("analyse")}
         wanted = list(names)
@@ -103,8 +109,8 @@ def analysed(place: Path, names: Sequence[str]) -> dict[str, pl.DataFrame]:
     return {table.name: frame for table, frame in made.items() if table.name in names}
 
 
-def counts_in(place: Path) -> dict[str, pl.DataFrame]:
-    """Return the counts of ``model_costs`` as the tables that they were taken from; empty without that table.
+def counts_in(place: Path) -> dict[TidyTable, pl.DataFrame]:
+    """Return the counts of ``model_costs`` as the tables that they are made from; empty without that table.
 
     Means over seeds are rows of the models' common names, and a text is one row.
     """
@@ -119,11 +125,10 @@ def counts_in(place: Path) -> dict[str, pl.DataFrame]:
     texts = count.join(rates, on=["variant", "size", "corpus"]).with_columns(
         document=pl.lit(0), documents=pl.lit(1), bytes=pl.col("tokens") / pl.col("tokens_per_byte")
     )
+    trained_on = costs.select("variant", "size", "model", "text_bytes", "petaflop")
     return {
-        "trained_on": _filled(
-            costs.select("variant", "size", "model", "text_bytes", "petaflop"), declared["trained_on"]
-        ),
-        "tokens_by_document": texts,
+        declared["trained_on"]: _filled(trained_on, declared["trained_on"]),
+        declared["tokens_by_document"]: texts,
     }
 
 
