@@ -33,6 +33,7 @@ from tokbench.registry import PLACES, modules_in
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 from tokbench.workflow import fingerprint as module
+from tokbench.workflow.module_sources import GATHERING_FUNCTION
 
 WHEEL_ROOT = Path(__file__).parents[1]
 KERNELS = WHEEL_ROOT / "src" / "tokbench" / "kernels"
@@ -294,7 +295,7 @@ def ours_in(name: str) -> set[str]:
     for node in ast.walk(ast.parse(source)) if path and path.suffix == ".py" else ():
         if isinstance(node, ast.ImportFrom) and node.module:
             read += [(node.module, alias.name) for alias in node.names]
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == module.GATHERING_FUNCTION:
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == GATHERING_FUNCTION:
             commands += [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
     found = {f"{parent}.{word}" if module._locate(f"{parent}.{word}") else parent for parent, word in read}
     for place in (place for command in commands for place in PLACES[command]):

@@ -13,7 +13,7 @@ from tokenizers import decoders, models, pre_tokenizers
 import tokbench
 from tests.conftest import ODD
 from tokbench.adapters import read
-from tokbench.adapters.cache import MOST, cache_folder
+from tokbench.adapters.cache import MOST
 from tokbench.adapters.forms.parsed import ReadOptions
 from tokbench.adapters.read import read_tokenizer
 from tokbench.pretokenization import schemes
@@ -166,12 +166,3 @@ def test_oldest_entries_are_removed(path: Path, cache: Path) -> None:
         shutil.copytree(entry, cache / str(number))
     tokbench.load(path, name="another")
     assert len(list(cache.iterdir())) == MOST
-
-
-@pytest.mark.parametrize("relative", [False, True])
-def test_place_of_the_cache(relative: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative path is ignored, as the standard of these folders says."""
-    monkeypatch.setenv("XDG_CACHE_HOME", "caches" if relative else str(tmp_path / "caches"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    place = tmp_path / "home" / ".cache" if relative else tmp_path / "caches"
-    assert cache_folder() == place / "tokbench" / "tokenizers"

@@ -25,7 +25,8 @@ from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.stage import stages
 from tokbench.workflow import fingerprint as module
-from tokbench.workflow.fingerprint import Uses, fingerprint
+from tokbench.workflow.fingerprint import fingerprint
+from tokbench.workflow.module_sources import parse_source
 from tokbench.workflow.shell import FILES as PACKAGED
 from tokbench.workflow.tokenizers import Variants
 
@@ -430,7 +431,11 @@ def test_only_the_chosen_methods_count(rule: str, codes: dict[str, list[str]]) -
 
 def test_all_data_are_named() -> None:
     texts = {
-        folder: [Uses(module._parse(path.read_bytes()).body).texts for path in folder.glob("*.py")]
+        folder: [
+            definition.texts
+            for path in folder.glob("*.py")
+            for definition in parse_source(f"tokbench.{path.stem}", path.read_bytes()).definitions.values()
+        ]
         for folder in {path.parent for path in SOURCE.rglob("*.py")}
     }
     for file in [path for path in SOURCE.rglob("*") if path.suffix in module.DATA and path.parent != PACKAGED]:

@@ -2,13 +2,11 @@
 
 Reading a file of 128,000 tokens and proving its ids takes seconds of processor time. The result depends only on what
 its key has: the content and the name of the file, the options, the versions of the libraries that read it and prove
-it, and the installed code of Tokbench. Tokenizers are kept as folders of Tokbench in the user's cache,
-``$XDG_CACHE_HOME/tokbench/tokenizers`` or ``~/.cache/tokbench/tokenizers``, which may be deleted at any time. Without a
-folder that can be written, each file is read again.
+it, and the installed code of Tokbench. Tokenizers are kept as folders of Tokbench in the folder ``tokenizers`` of the
+user's cache, see :mod:`tokbench.io.user_cache`.
 """
 
 import hashlib
-import os
 import shutil
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -22,6 +20,7 @@ from tokbench.adapters.forms.transformers import ORIGINAL
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import plain_name
 from tokbench.io.contents import FILES as TOKENIZER_FILES
+from tokbench.io.user_cache import remove_oldest, user_cache
 from tokbench.tokenizer import Tokenizer
 
 FILES = (
@@ -53,7 +52,7 @@ def cached(path: Path, settings: str, read: Callable[[], Tokenizer], *, again: b
     Raises:
         TokbenchError: ``read`` raises it.
     """
-    folder = cache_folder()
+    folder = user_cache("tokenizers")
     if folder is None or not (path.is_file() or path.is_dir()):  # A pipe can be read only once.
         return read()
     kept = folder / _key(path, settings)
@@ -65,22 +64,8 @@ def cached(path: Path, settings: str, read: Callable[[], Tokenizer], *, again: b
         shutil.rmtree(kept, ignore_errors=True)
         kept.parent.mkdir(parents=True, exist_ok=True)
         tokenizer.save(kept, configuration=False)
-        _remove_oldest(folder)
+        remove_oldest(folder, MOST)
     return tokenizer
-
-
-def cache_folder() -> Path | None:
-    """Return the folder of the cache, which may not exist; None if the user has no home."""
-    place = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(place):  # As its standard says.
-        place = os.path.expanduser("~/.cache")
-    return Path(place, "tokbench", "tokenizers") if os.path.isabs(place) else None
-
-
-def _remove_oldest(folder: Path) -> None:
-    kept = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in kept[MOST:]:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _key(path: Path, settings: str) -> str:

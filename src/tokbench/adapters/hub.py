@@ -15,10 +15,11 @@ from socket import gaierror
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tokbench.adapters.cache import FILES, cache_folder
+from tokbench.adapters.cache import FILES
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.paths import HUB
 from tokbench.io.text_files import first_line
+from tokbench.io.user_cache import user_cache
 from tokbench.runtime.progress import note
 
 NAME = re.compile(r"(?![.-])[\w.-]+(/(?![.-])[\w.-]+)?", re.ASCII)
@@ -61,10 +62,10 @@ def hub_folder(name: HubName) -> Path:
     Raises:
         TokbenchError: the hub does not return the revision or the files, or the user has no cache.
     """
-    tokenizers = cache_folder()
-    if tokenizers is None:
+    downloads = user_cache("hub")
+    if downloads is None:
         raise TokbenchError(f"{HUB}{name.repository}: no folder for downloads; set XDG_CACHE_HOME to one")
-    place = tokenizers.parent / "hub" / name.repository.replace("/", "--")
+    place = downloads / name.repository.replace("/", "--")
     revision = name.revision or _kept_revision(place)
     if not REVISION.fullmatch(revision):
         revision = _resolve(name.repository, revision)

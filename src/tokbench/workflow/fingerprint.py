@@ -9,20 +9,24 @@ makes all of their tables.
 Modules for the command line, for reading and writing files and for memory limits are excluded.
 """
 
-import ast
 import hashlib
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from copy import copy
+from collections.abc import Iterable
 from functools import cache
-from importlib.util import find_spec, resolve_name
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 from tokbench.registry import PLACES, modules_in
+from tokbench.workflow.module_sources import (
+    COMMANDS,
+    EFFECTS,
+    PACKAGE,
+    ModuleSource,
+    Name,
+    read_source,
+)
 
-PACKAGE = "tokbench"
 ROOT = Path(__file__).parents[1]
 PLUMBING = (
     "tokbench.adapters.open",
@@ -39,95 +43,15 @@ PLUMBING = (
     "tokbench.workflow",
 )
 """Packages and modules that cannot change a result."""
-COMMANDS = "tokbench.commands."
-"""Beginning of the modules of commands. A stage may be the function of a command; then what its module defines counts,
-without declarations of commands."""
-GATHERING_FUNCTION = "tables_of"
-"""Function that imports all modules with tables of some commands, see :mod:`tokbench.tabulation.table`."""
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
 EXCLUDED_DATA = ("local_tasks.yaml", "suites.yaml")
 """Data files that are excluded because recipes contain the values taken from them."""
-LONGEST_NAME = 100
-"""Maximum characters of a string constant that may name a file."""
 FLAGS = Path("kernels", "flags.json")
 """Compiler options of our kernels, which determine rounding."""
-_parse = cache(ast.parse)
 KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^(\n#]+))", re.MULTILINE)
 """Imports of our modules in Cython sources."""
 ALL_NAMES = "*"
 """Placeholder for all definitions of a module."""
-EFFECTS = ""
-"""Placeholder for the statements of a module that define nothing, which run on import."""
-IMPORTS = (ast.Import, ast.ImportFrom)
-INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)
-
-
-class Name(NamedTuple):
-    """A name at the top level of a module; empty for an import of the module itself."""
-
-    module: str
-    name: str
-
-
-class ModuleSource(NamedTuple):
-    """Top level of a Python module.
-
-    Attributes:
-        definitions: the statements that define each name, and under ``EFFECTS`` those that define none.
-        imports: the origin of each imported name.
-    """
-
-    definitions: dict[str, list[ast.stmt]]
-    imports: dict[str, Name]
-
-
-class Uses:
-    """Code and dependencies of statements, collected in one pass over their syntax trees.
-
-    Attributes:
-        code: the trees as text, without documentation and layout.
-        names: names that are read, each with the attribute that is read from it, or an empty string.
-        imports: import statements.
-        texts: string constants that are short enough to name a file.
-        gathering_commands: the commands whose tables are gathered.
-    """
-
-    def __init__(self, statements: Iterable[ast.stmt]) -> None:
-        self.code: list[str] = []
-        self.names: set[tuple[str, str]] = set()
-        self.imports: list[ast.stmt] = []
-        self.texts: set[str] = set()
-        self.gathering_commands: list[str] = []
-        for statement in statements:
-            self._add(statement)
-
-    def _add(self, node: ast.AST) -> None:
-        self.code.append(type(node).__name__)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            self.names.add((node.value.id, node.attr))
-            self.code += [node.value.id, node.attr]
-            return
-        self._note(node)
-        for field, value in ast.iter_fields(node):
-            self.code.append(field)
-            for child in value if isinstance(value, list) else [value]:
-                if not isinstance(child, ast.AST):
-                    self.code.append(repr(child))
-                elif field != "body" or not _is_documentation(child):
-                    self._add(child)
-
-    def _note(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Name):
-            self.names.add((node.id, ""))
-        elif isinstance(node, IMPORTS):
-            self.imports.append(node)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= LONGEST_NAME:
-            self.texts.add(node.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == GATHERING_FUNCTION:
-            commands = [str(command.value) for command in node.args if isinstance(command, ast.Constant)]
-            if len(commands) < len(node.args):
-                raise ValueError(f"{ast.unparse(node)}: name commands as string constants, so that they can be found")
-            self.gathering_commands += commands
 
 
 @cache
@@ -202,37 +126,20 @@ def _code_and_uses(module: str, name: str) -> tuple[str, list[Name]]:
         if name == EFFECTS:
             return "", _packages(module)
         return "", _origins(module, source.imports[name], "") if name in source.imports else [Name(module, ALL_NAMES)]
-    statements = source.definitions[name]
-    uses = Uses(_without_declaration(statements) if module.startswith(COMMANDS) else statements)
-    bound = source.imports | _bindings(uses.imports, module)
-    used, foreign = {Name(module, EFFECTS), *_packages(module)}, []
-    # Names at the top of the module, or imported by it or by the definition.
-    for word, attribute in uses.names:
-        if word in source.definitions:
-            used.add(Name(module, word))
-        elif word in bound:
-            origins = _origins(module, bound[word], attribute)
-            used.update(origins)
-            foreign += [] if origins else [f"{word} {bound[word]}"]
+    definition = source.definitions[name]
+    used = {Name(module, EFFECTS), *_packages(module), *(Name(module, own) for own in definition.own)}
+    for origin, attribute in definition.imported:
+        used.update(_origins(module, origin, attribute))
     # Tables that are found by their place.
-    for place in (place for command in uses.gathering_commands for place in PLACES[command]):
+    for place in (place for command in definition.gathering_commands for place in PLACES[command]):
         path = _locate(place)
         folder = [str(path.parent)] if path is not None and path.name == "__init__.py" else None
         used.update(Name(table, ALL_NAMES) for table in (place, *modules_in(place, folder)))
     # Data files that the definition names.
     path = _locate(module)
-    data = _data(uses.texts, path.parent) if path else b""
-    code = hashlib.sha256(" ".join((*uses.code, *sorted(foreign))).encode() + data)
-    return code.hexdigest(), sorted(used - {Name(module, name)})
-
-
-def _without_declaration(statements: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements of a command without its declaration, whose options and help change no result."""
-    copies = [copy(statement) for statement in statements]
-    for statement in copies:
-        if isinstance(statement, ast.FunctionDef):
-            statement.decorator_list = []
-    return copies
+    data = _data(definition.texts, path.parent) if path else b""
+    code = hashlib.sha256(definition.code.encode() + data).hexdigest() if data else definition.code
+    return code, sorted(used - {Name(module, name)})
 
 
 def _read_file(module: str) -> tuple[str, list[Name]]:
@@ -258,52 +165,7 @@ def _source(module: str) -> ModuleSource | None:
     path = _locate(module)
     if path is None or path.suffix != ".py":
         return None
-    definitions: dict[str, list[ast.stmt]] = {}
-    imports: list[ast.stmt] = []
-    for statement in _parse(path.read_bytes()).body:
-        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
-            continue  # Such imports never run.
-        nodes = list(_own_nodes(statement))
-        inner = [node for node in nodes if isinstance(node, IMPORTS)]
-        names = set(filter(None, map(_defined_name, nodes)))
-        imports += inner
-        if names or not (isinstance(statement, IMPORTS) or _is_documentation(statement)):
-            for name in names or {EFFECTS}:
-                definitions.setdefault(name, []).append(statement)
-    return ModuleSource(definitions, _bindings(imports, module))
-
-
-def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a top-level statement and its inner nodes, without the bodies of functions and classes."""
-    yield node
-    if not isinstance(node, INNER):
-        for child in ast.iter_child_nodes(node):
-            yield from _own_nodes(child)
-
-
-def _defined_name(node: ast.AST) -> str:
-    """Return the name that a node defines or changes; empty if there is none."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return node.name
-    changed = isinstance(getattr(node, "ctx", None), ast.Store)
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node.id if changed and isinstance(node, ast.Name) else ""
-
-
-def _bindings(statements: Iterable[ast.stmt], module: str) -> dict[str, Name]:
-    """Return the origin of the names bound by import statements of a module."""
-    path = _locate(module)
-    here = module if path is not None and path.name == "__init__.py" else module.rpartition(".")[0]
-    bindings: dict[str, Name] = {}
-    for statement in statements:
-        for alias in statement.names if isinstance(statement, IMPORTS) else ():
-            if isinstance(statement, ast.Import):
-                bindings[alias.asname or alias.name.partition(".")[0]] = Name(alias.name, "")
-            elif isinstance(statement, ast.ImportFrom):
-                parent = "." * statement.level + (statement.module or "")
-                bindings[alias.asname or alias.name] = Name(resolve_name(parent, here or None), alias.name)
-    return bindings
+    return read_source(module, path)
 
 
 def _origins(module: str, bound: Name, attribute: str) -> list[Name]:
@@ -341,7 +203,7 @@ def _packages(module: str) -> list[Name]:
     return [Name(".".join(parts[:depth]), EFFECTS) for depth in range(1, len(parts))]
 
 
-def _data(texts: set[str], folder: Path) -> bytes:
+def _data(texts: Iterable[str], folder: Path) -> bytes:
     """Return a hash of the data and templates in a folder whose names, with or without ending, are among the texts."""
     files = [file for file in _data_of(folder) if not {file.name, file.stem}.isdisjoint(texts)]
     return b"".join(hashlib.sha256(file.name.encode() + b"\0" + file.read_bytes()).digest() for file in files)
@@ -352,7 +214,3 @@ def _data_of(folder: Path) -> list[Path]:
     """List the data and templates of a folder."""
     files = (file for pattern in ("*", "templates/*") for file in folder.glob(pattern))
     return sorted(file for file in files if file.suffix in DATA and file.name not in EXCLUDED_DATA)
-
-
-def _is_documentation(statement: ast.AST) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

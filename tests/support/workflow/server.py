@@ -30,12 +30,13 @@ def prepare(folder: str, environment: dict[str, str]) -> None:
     snakemake.cli.get_argument_parser()  # It goes through all plug-ins.
 
     from tokbench import workflow
-    from tokbench.workflow import fingerprint
+    from tokbench.workflow.module_sources import read_source
 
     for stage in iter_modules(workflow.__path__, "tokbench.workflow."):
         import_module(stage.name)
-    for path in Path(sources).rglob("*.py"):
-        fingerprint._parse(path.read_bytes())
+    for path in Path(sources, "tokbench").rglob("*.py"):
+        parts = path.relative_to(sources).with_suffix("").parts
+        read_source(".".join(parts).removesuffix(".__init__"), path)
     gc.collect()
     gc.freeze()
 
