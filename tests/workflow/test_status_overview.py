@@ -262,9 +262,7 @@ def test_a_killed_run_of_the_executor(tmp_path: Path) -> None:
         f"Unlocked {checkout.folder}.",
         f"Continue with: cd {checkout.folder} && snakemake --profile profiles/slurm",
     ), done.stderr
-    counts = re.fullmatch(
-        rf"{re.escape(str(results))}: (\d+) of 22 jobs done(?:, (\d+) failed)?, (\d+) missing", state
-    )
+    counts = re.fullmatch(rf"{re.escape(str(results))}: (\d+) of 22 jobs done(?:, (\d+) failed)?, (\d+) missing", state)
     assert counts is not None, state
     done_jobs, killed, missing = (int(count or 0) for count in counts.groups())
     assert done_jobs + killed <= SMALL_JOBS
