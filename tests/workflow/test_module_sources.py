@@ -25,15 +25,15 @@ FINGERPRINT = "import sys; from tokbench.workflow.fingerprint import fingerprint
 NAMES = ("tokbench.construction.bpe:build", "tokbench.report.html:render")
 
 
-def test_definitions_and_what_they_use() -> None:
+def test_definitions_and_their_uses() -> None:
     source = parse_source("tokbench.some.module", SOURCE)
     assert list(source.definitions) == ["A", "first", ""]
     assert source.imports["helper"] == Name("tokbench.some.other", "helper")
     assert source.definitions["A"].imported == [Import(Name("tokbench.some.other", "helper"), "times")]
-    assert source.definitions["first"].own == ["A"]
+    assert source.definitions["first"].siblings == ["A"]
     assert source.definitions["first"].imported == []
     assert "table.csv" in source.definitions["first"].texts
-    assert source.definitions[""].own == ["first"]
+    assert source.definitions[""].siblings == ["first"]
 
 
 @pytest.mark.parametrize(

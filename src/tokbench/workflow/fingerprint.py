@@ -127,7 +127,7 @@ def _code_and_uses(module: str, name: str) -> tuple[str, list[Name]]:
             return "", _packages(module)
         return "", _origins(module, source.imports[name], "") if name in source.imports else [Name(module, ALL_NAMES)]
     definition = source.definitions[name]
-    used = {Name(module, EFFECTS), *_packages(module), *(Name(module, own) for own in definition.own)}
+    used = {Name(module, EFFECTS), *_packages(module), *(Name(module, sibling) for sibling in definition.siblings)}
     for origin, attribute in definition.imported:
         used.update(_origins(module, origin, attribute))
     # Tables that are found by their place.

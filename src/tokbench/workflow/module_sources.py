@@ -55,14 +55,14 @@ class Definition(NamedTuple):
 
     Attributes:
         code: hash of the statements, without documentation and layout, in hexadecimal digits.
-        own: names of the same module that they read.
+        siblings: names of the same module that they read.
         imported: names that they read and that come from the same distribution or from Tokbench.
         texts: string constants that are short enough to name a file.
         gathering_commands: commands whose tables are gathered.
     """
 
     code: str
-    own: list[str]
+    siblings: list[str]
     imported: list[Import]
     texts: list[str]
     gathering_commands: list[str]
@@ -195,16 +195,16 @@ def _definition(
     """
     uses = Uses(parts)
     bound = imports | _bindings(uses.imports, parent)
-    own, imported, foreign = [], [], []
+    siblings, imported, foreign = [], [], []
     for word, attribute in sorted(uses.names):
         if word in module:
-            own.append(word)
+            siblings.append(word)
         elif word in bound and bound[word].module.split(".")[0] in {PACKAGE, distribution}:
             imported.append(Import(bound[word], attribute))
         elif word in bound:
             foreign.append(f"{word} {bound[word]}")
     code = hashlib.sha256(" ".join((*uses.code, *sorted(foreign))).encode()).hexdigest()
-    return Definition(code, own, imported, sorted(uses.texts), uses.gathering_commands)
+    return Definition(code, siblings, imported, sorted(uses.texts), uses.gathering_commands)
 
 
 def _without_declarations(statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -294,7 +294,7 @@ def _cache_file() -> Path | None:
 
 def _decode(definitions: dict[str, list[Any]], imports: dict[str, list[str]]) -> ModuleSource:
     decoded = {
-        name: Definition(code, own, [Import(Name(*origin), attribute) for origin, attribute in imported], *rest)
-        for name, (code, own, imported, *rest) in definitions.items()
+        name: Definition(code, siblings, [Import(Name(*origin), attribute) for origin, attribute in imported], *rest)
+        for name, (code, siblings, imported, *rest) in definitions.items()
     }
     return ModuleSource(decoded, {name: Name(*origin) for name, origin in imports.items()})
