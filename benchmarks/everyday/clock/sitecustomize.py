@@ -1,4 +1,5 @@
-"""Clock of each Python process of a workflow: seconds of processor time until the program starts, in imports, in all.
+"""Clock of each Python process of a workflow: seconds of processor time until the program starts, in imports, in
+imports of Tokbench's modules without those of libraries, and in all.
 
 Python imports this module at its start if its folder is in ``PYTHONPATH``. With ``TOKBENCH_CLOCK=FOLDER`` in the
 environment, each process writes a line of JSON to a file of its own in the folder.
@@ -16,28 +17,33 @@ FOLDER = os.environ.get("TOKBENCH_CLOCK")
 
 
 class Clock:
-    """Processor time of this process, and the part of it that is spent in imports, in seconds."""
+    """Processor time of this process, and the parts of it that are spent in imports, in seconds."""
 
     def __init__(self) -> None:
         self.start = time.process_time()
         self.imports = 0.0
+        self.own_imports = 0.0
         self.command = ""
         self._depth = 0
+        self._inner = 0.0  # Seconds of the imports within the present one.
         self._import = builtins.__import__
         builtins.__import__ = self._timed
         atexit.register(self._write)
 
     def _timed(self, *arguments: Any, **more: Any) -> Any:
-        if self._depth:
-            return self._import(*arguments, **more)
-        self._depth = 1
-        began = time.process_time()
+        began, before, self._inner = time.process_time(), self._inner, 0.0
+        self._depth += 1
         try:
             return self._import(*arguments, **more)
         finally:
-            self.imports += time.process_time() - began
-            self._depth = 0
-            self._note_command()
+            self._depth -= 1
+            spent = time.process_time() - began
+            if arguments[0].partition(".")[0] == "tokbench":
+                self.own_imports += spent - self._inner
+            self._inner = before + spent
+            if not self._depth:
+                self.imports += spent
+                self._note_command()
 
     def _note_command(self) -> None:
         """Have the name of Tokbench's command noted, which is in a file of arguments."""
@@ -57,6 +63,7 @@ class Clock:
             "program": self.command or os.path.basename(sys.argv[0]),
             "start": self.start,
             "imports": self.imports,
+            "own_imports": self.own_imports,
             "total": time.process_time(),
         }
         with open(os.path.join(FOLDER or "", f"{os.getpid()}-{time.time_ns()}.json"), "w", encoding="utf-8") as file:
