@@ -17,7 +17,7 @@ import polars as pl
 from pack_tables import pack
 from render_published import DECLARED, experiment_of, experiments, kept, units_of
 
-from tokbench.stages.tables import recipes
+from tokbench.stages.tables import STATISTICS, recipes
 from tokbench.statistics.comparisons.question_groups import ANSWER_MEASURES
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
 from tokbench.statistics.inputs import StatisticsInputs
@@ -100,7 +100,13 @@ def analysed(place: Path, names: Sequence[str]) -> dict[str, pl.DataFrame]:
         for table, frame in counts_in(place).items():
             if kept(place / "tidy", table) is None:
                 frame.write_parquet(Path(folder) / f"{table.name}.parquet")
-        known = StatisticsInputs(Path(folder), recipes(experiment), experiment.baselines(), units=units_of(place))
+        known = StatisticsInputs(
+            Path(folder),
+            recipes(experiment),
+            experiment.baselines(),
+            units=units_of(place),
+            domain_weights=STATISTICS.of(experiment).domain_weights,
+        )
         declared = {table.name: table for table in tables_of("analyse")}
         wanted = list(names)
         for name in wanted:

@@ -8,6 +8,7 @@ the tokenizer is that of stage 2.
 Reference: ``superbpe`` in :mod:`tokbench.reference.superwords`.
 """
 
+import logging
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -34,6 +35,9 @@ from tokbench.vocabulary import BYTES, Vocabulary
 if TYPE_CHECKING:
     from tokbench.candidates.running_text import Documents
 
+log = logging.getLogger(__name__)
+MOST_SPANS = 0.5
+"""Number of pre-tokens of stage 2, relative to those of stage 1, above which a warning is given."""
 WORD_STARTS = regex.compile(r"(?:^|(?<= ))\p{L}")
 
 
@@ -94,7 +98,8 @@ def build(
         documents: running text, with the pre-tokenization of stage 2. The result does not depend on the order of the
             documents.
         size: number of tokens wanted. Fewer are returned if no pair is left to merge. If that is so in stage 1, stage 2
-            adds more tokens, with a warning.
+            adds more tokens, with a warning. Another warning says that stage 2 has more than half as many pre-tokens as
+            stage 1, so that there are no tokens of several words.
         options: size and pre-tokenization of stage 1, and limits on the tokens of stage 2.
         seed: not used; nothing is random.
         threads: not used; training is single-threaded.
@@ -113,6 +118,11 @@ def build(
     warn_short("superbpe", len(first), first_size)
     spans = count_pretokens(documents.texts(), documents.scheme)
     check_bytes(spans, "superbpe")
+    if len(words.counts) and spans.counts.sum() > MOST_SPANS * words.counts.sum():
+        log.warning(
+            "superbpe: pre-tokens of the tokenizer are hardly longer than those of stage 1, so no token spans several "
+            "words; set pretokenization to superbpe_2, the paper's"
+        )
     return continue_merges(first, spans, size, options)
 
 

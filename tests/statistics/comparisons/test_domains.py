@@ -59,6 +59,12 @@ def test_differences_are_paired_by_document_and_seed() -> None:
     assert row["difference"] == pytest.approx(whole.difference, rel=1e-12)
 
 
+def test_units_of_a_corpus_have_their_name() -> None:
+    compared = domain_comparisons(DOCUMENTS, {}, {}, unit_names={"books": "authors"})
+    assert set(compared["unit"]) == {"authors"}
+    assert set(domain_comparisons(DOCUMENTS, {}, {})["unit"]) == {"documents"}
+
+
 def test_weights_change_only_the_weighted_mean() -> None:
     before = domain_comparisons(DOCUMENTS, {}, {})
     after = domain_comparisons(DOCUMENTS, {"web": 1, "code": 9}, {})

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tokbench.statistics.comparisons.families import BITS, NGRAM, TOKENS
 from tokbench.statistics.comparisons.judgement_columns import judgement_columns
-from tokbench.statistics.comparisons.model_bits import NO_SEED
+from tokbench.statistics.comparisons.model_bits import DOCUMENTS_EACH, NO_SEED
 from tokbench.statistics.comparisons.pair_selection import SELECTION, sorted_pairs
-from tokbench.statistics.significance.estimate import Estimate, ratio
+from tokbench.statistics.significance.estimate import DOCUMENTS, Estimate, ratio
 from tokbench.statistics.significance.judgements import judge
 from tokbench.statistics.significance.stratified import weighted_ratio
 from tokbench.statistics.undersized import LEFT_OUT, NO_UNDERSIZED, Undersized
@@ -81,6 +81,7 @@ class _Group:
         sizes: bytes of each document, float64 [documents].
         parts: numerators by variant.
         weights: weight of each domain; they add up to one.
+        unit: name of the documents, if they are other units.
     """
 
     key: tuple[Any, ...]
@@ -88,6 +89,7 @@ class _Group:
     sizes: NDArray[np.float64]
     parts: Mapping[str, Runs]
     weights: Mapping[str, float]
+    unit: str
 
     @property
     def trained(self) -> bool:
@@ -109,9 +111,9 @@ class _Group:
         """
         if domain == MEAN:
             names: list[str] = self.domains.tolist()
-            return weighted_ratio(rows, self.sizes, names, self.weights, trained=self.trained)
+            return weighted_ratio(rows, self.sizes, names, self.weights, unit=self.unit, trained=self.trained)
         own = self.domains == domain
-        return ratio(rows[:, own], self.sizes[own], trained=self.trained)
+        return ratio(rows[:, own], self.sizes[own], unit=self.unit, trained=self.trained)
 
     def value(self, variant: str, domain: str) -> Row:
         """Return the row of a variant in a domain."""
@@ -137,7 +139,9 @@ class _Group:
         return (estimate if seeds or estimate is None else estimate.exclude(NO_SEED)), len(seeds)
 
 
-def _groups(documents: pl.DataFrame, weights: Mapping[str, float]) -> Iterator[_Group]:
+def _groups(
+    documents: pl.DataFrame, weights: Mapping[str, float], unit_names: Mapping[str, str] = DOCUMENTS_EACH
+) -> Iterator[_Group]:
     """Yield the groups with two domains or more."""
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         place = ["document", "domain", "bytes"]
@@ -156,7 +160,8 @@ def _groups(documents: pl.DataFrame, weights: Mapping[str, float]) -> Iterator[_
         whole = fsum(named.values())
         shares = {name: weight / whole if whole else 0.0 for name, weight in named.items()}
         domains = places["domain"].to_numpy().astype(str)
-        yield _Group(key, domains, places["bytes"].to_numpy(), parts, shares)
+        unit = unit_names.get(str(key[0]), DOCUMENTS)
+        yield _Group(key, domains, places["bytes"].to_numpy(), parts, shares, unit)
 
 
 def domain_values(domain_documents: pl.DataFrame, domain_weights: Mapping[str, float]) -> pl.DataFrame:
@@ -182,6 +187,7 @@ def domain_comparisons(
     domain_weights: Mapping[str, float],
     baselines_of_all: Mapping[str, str],
     undersized: Undersized = NO_UNDERSIZED,
+    unit_names: Mapping[str, str] = DOCUMENTS_EACH,
 ) -> pl.DataFrame:
     """Compare every two tokenizers in each domain and by the weighted mean.
 
@@ -192,12 +198,13 @@ def domain_comparisons(
         domain_weights: weight by domain; empty for the shares of bytes.
         baselines_of_all: baseline by variant, used if there are many variants.
         undersized: variant and size of undersized vocabularies, which are not tested (default: none).
+        unit_names: name of the units by corpus (default: documents).
 
     Returns:
         The columns of :data:`DOMAIN_COMPARISONS`; no row for a corpus with one domain.
     """
     rows: list[Row] = []
-    for group in _groups(domain_documents, domain_weights):
+    for group in _groups(domain_documents, domain_weights, unit_names):
         level = {name: fsum(map(fsum, runs.values())) / len(runs) for name, runs in group.parts.items()}
         pairs = sorted_pairs(sorted(group.parts), min(level, key=lambda name: (level[name], name)), baselines_of_all)
         for family in ([MEAN], list(group.weights)):
@@ -245,7 +252,7 @@ DOMAIN_VALUES = TidyTable(
         Column("high", pl.Float64, "upper end of this interval", PER_BYTE, "high", 4, "one document, or no spread"),
         Column("weight", pl.Float64, "weight of the domain in the weighted mean", SHARE, "weight (%)", 1,
                "sum of all domains"),
-        Column("documents", pl.Int64, "documents, or groups of documents", "documents", "documents"),
+        Column("documents", pl.Int64, "documents, groups of documents, or units", "documents", "documents"),
         Column("bytes", pl.Int64, "bytes of their text", "bytes", "bytes"),
     ),
     maker=domain_values,
@@ -280,7 +287,7 @@ DOMAIN_COMPARISONS = TidyTable(
                "seeds"),
     ),
     maker=domain_comparisons,
-    takes=("domain_documents", "domain_weights", "baselines_of_all", "undersized"),
+    takes=("domain_documents", "domain_weights", "baselines_of_all", "undersized", "unit_names"),
     prints=(
         Print(
             "statistics",

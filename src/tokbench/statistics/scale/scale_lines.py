@@ -63,7 +63,7 @@ AXIS = Column(
     "parameters_without_embeddings, forward_flops_per_byte or cache_bytes_per_byte (inference, per byte of text)",
 )  # fmt: skip
 SEEDS_OF = Column("seeds", pl.Int64, "seeds that all these models have", "seeds")
-DOCUMENTS_OF = Column("documents", pl.Int64, "documents that all models were tested on", "documents")
+DOCUMENTS_OF = Column("documents", pl.Int64, "documents, or units, that all models were tested on", "documents")
 LEVEL = "bits per byte"
 """Unit of bits per byte in tables."""
 PETA = 1e15
