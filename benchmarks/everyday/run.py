@@ -4,7 +4,8 @@
 
 A plan is ``snakemake -n`` in a process of its own, first with an empty cache of the user and then again. The share of
 Tokbench is the part of a third plan in which the innermost function of Tokbench and Snakemake on the stack is
-Tokbench's, by samples of every millisecond. Jobs are those of the demo, one at a time. Times are processor time. ``python -m benchmarks.speed.page docs/measured`` writes the page.
+Tokbench's, by samples of every millisecond. Jobs are those of the demo, one at a time. Times are processor time.
+``python -m benchmarks.speed.page docs/measured`` writes the page.
 """
 
 import argparse

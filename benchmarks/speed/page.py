@@ -106,14 +106,17 @@ or split lines differently.
 """
 PLANS = """\
 `snakemake -n` with an experiment that has made nothing yet, in a process of its own: processor time and peak memory.
-*Tokbench's share* is the part of the time in which Tokbench's functions run, or those of libraries that they call, by
-samples of every millisecond: imports, reading the experiment, fingerprints of code, records and resources of jobs. The
-rest is Snakemake's. Experiments with *variants* are those of `tests/wide`, with three sizes and three language models.
+*First*: the user's cache is empty, so that all modules are parsed for fingerprints. *Again*: the second time.
+*Tokbench's share* is the part of the second time in which Tokbench's functions run, or those of libraries that they
+call, by samples of every millisecond: imports, reading the experiment, fingerprints of code, records and resources of
+jobs. The rest is Snakemake's. Experiments with *variants* are those of `tests/wide`, with three sizes and three
+language models.
 """
 JOBS = """\
 Processor time of each process of the demo, one job at a time, a mean over the jobs of a command. *Start*: start of
 Python and all imports, also those within the work. *Work*: everything else, with the command line, the record of the
-job and the end. `snakemake` is the process that plans and starts the jobs.
+job and the end. *Of it Tokbench's*: imports of its own modules, without those of libraries that they import.
+`snakemake` is the process that plans and starts the jobs.
 """
 MISSES = """\
 Per byte of text, the first megabyte of the first half, simulated by Cachegrind with a first-level cache of 48 KiB and a
