@@ -83,10 +83,8 @@ def test_kept_definitions_give_the_same_fingerprint(tmp_path: Path) -> None:
     path.write_text(json.dumps(kept | {"tokbench.construction.bpe": ["", *kept["tokbench.construction.bpe"][1:]]}))
     assert fingerprint_with(str(tmp_path)) == expected
     # Damaged files and entries are made again.
-    for damaged in (
-        "{",
-        "[]",
-        json.dumps({"tokbench.construction.bpe": [kept["tokbench.construction.bpe"][0], {"a": [1]}]}),
-    ):
+    name = "tokbench.construction.bpe"
+    entries = [[], 1, [kept[name][0], {"a": [1]}], [kept[name][0], [], {}]]
+    for damaged in ("{", "[]", *(json.dumps({name: entry}) for entry in entries)):
         path.write_text(damaged)
         assert fingerprint_with(str(tmp_path)) == expected

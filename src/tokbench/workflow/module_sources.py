@@ -8,7 +8,6 @@ import ast
 import atexit
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -18,6 +17,8 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import atomic_file
 from tokbench.io.user_cache import remove_oldest, user_cache
 
 PACKAGE = "tokbench"
@@ -138,9 +139,8 @@ def read_source(module: str, path: Path) -> ModuleSource:
     """
     text = path.read_bytes()
     hashed = hashlib.sha256(text).hexdigest()
-    kept = _kept().get(module)
-    if kept is not None and kept[0] == hashed:
-        with suppress(ValueError, TypeError):  # A damaged entry is made again.
+    with suppress(LookupError, ValueError, TypeError, AttributeError):  # A damaged entry is made again.
+        if (kept := _kept()[module])[0] == hashed:
             return _decode(*kept[1:])
     source = parse_source(module, text, package=path.name == "__init__.py")
     _kept()[module] = [hashed, source.definitions, source.imports]
@@ -264,11 +264,10 @@ def _keep() -> None:
     path = _cache_file()
     if path is None:
         return
-    with suppress(OSError):  # A cache that cannot be written is not an error.
+    with suppress(TokbenchError, OSError):  # A cache that cannot be written is not an error.
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-        unfinished.write_text(json.dumps(_kept()))
-        unfinished.replace(path)
+        with atomic_file(path) as partial:
+            partial.write_text(json.dumps(_kept()))
         remove_oldest(path.parent, MOST)
 
 
