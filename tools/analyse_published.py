@@ -20,7 +20,7 @@ from render_published import DECLARED, experiment_of, experiments, kept, units_o
 from tokbench.stages.tables import STATISTICS, recipes
 from tokbench.statistics.comparisons.question_groups import ANSWER_MEASURES
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
-from tokbench.statistics.inputs import StatisticsInputs
+from tokbench.statistics.inputs import SUMMED, StatisticsInputs, sum_by_unit
 from tokbench.statistics.significance.eligibility import UNITS_FROM, few_units, too_few
 from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, in_full
 from tokbench.statistics.significance.wilcoxon import holm
@@ -267,15 +267,20 @@ def write(frame: pl.DataFrame, table: TidyTable, folder: Path) -> None:
 def keep(results: Path, place: Path) -> None:
     """Copy the small tables of a run into a kept experiment: :data:`KEPT`, and all statistics.
 
+    Rows of documents are summed over the documents of each unit, as the statistics do.
+
     Args:
         results: folder of the run.
         place: folder of the experiment in results/published.
     """
     (place / "tidy").mkdir(parents=True, exist_ok=True)
+    units = StatisticsInputs(results / FOLDERS["tabulate"], {}, units=units_of(place)).document_units
     for table in DECLARED:
         source = results / FOLDERS[table.command] / f"{table.name}.parquet"
         if source.is_file() and (table.command == "analyse" or table.name in KEPT):
             frame = pl.read_parquet(source)
+            if table.name in SUMMED:
+                frame = sum_by_unit(frame, SUMMED[table.name], units)
             if len(frame):
                 write(frame, table, place / "tidy")
 

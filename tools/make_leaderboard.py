@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 from analyse_published import keep
 from leaderboard_page import BOARD, PAGE, TEXTS, read_board, write_page
 from render_published import DECLARED, PROVENANCE, ROOT, experiment_of, kept
@@ -37,6 +38,8 @@ MEASURES = {
     "tokens_per_digit": ("tokens_per_digit", "tokens with bytes of a number / digits"),
 }
 """Columns of the leaderboard that are intrinsic metrics: metric, and the beginning of its definition."""
+DIGITS = 8
+"""Significant digits of numbers of the leaderboard. The kept tables have them in full."""
 SHOWN_LANGUAGES = (
     "eng", "deu", "fra", "spa", "rus", "ukr", "tur", "ara", "hin", "ben", "tam", "cmn_Hans", "jpn", "kor", "tha", "swh",
     "amh",
@@ -116,7 +119,7 @@ def leaderboard() -> pl.DataFrame:
         "variant", text="corpus", language=pl.lit(""), megabytes_per_second=pl.col("bytes") / pl.col("seconds") / 1e6
     )
     rows = rows.join(speeds, on=["variant", "text", "language"], how="left").join(about(experiment), on="variant")
-    return rows.sort(
+    return rows.with_columns(cs.float().round_sig_figs(DIGITS)).sort(
         "place", "language", "ranked", "bytes_per_token", "variant", descending=[False, False, True, True, False]
     ).select(
         "variant", "title", "maker", "year", "licence", "text", "language", "size", "ids", "pretokenization",

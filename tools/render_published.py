@@ -82,7 +82,10 @@ def made(place: Path) -> dict[str, str]:
 
 
 def units_of(place: Path) -> dict[str, Path]:
-    """Return the table of units of each corpus, as the recorded commands of an experiment name them."""
+    """Return the table of units of each corpus, as the recorded commands of an experiment name them.
+
+    A table that is not kept is the recorded path: units of drawn corpora are in their own table of documents.
+    """
     named: dict[str, str] = {}
     for what, value in made(place).items():
         words = shlex.split(value) if what.endswith("command") else []
@@ -91,7 +94,10 @@ def units_of(place: Path) -> dict[str, Path]:
             if word.startswith("corpora="):
                 corpora: dict[str, dict[str, str]] = parse_yaml(word.removeprefix("corpora="), word)
                 named |= {name: corpus["units"] for name, corpus in corpora.items() if "units" in corpus}
-    return {corpus: next(at / path for at in (place, ROOT) if (at / path).is_file()) for corpus, path in named.items()}
+    return {
+        corpus: next((at / path for at in (place, ROOT) if (at / path).is_file()), Path(path))
+        for corpus, path in named.items()
+    }
 
 
 def render(place: Path, into: Path) -> None:

@@ -43,6 +43,15 @@ from tokbench.tabulation.table import Tables, make_tables, require, schema, tabl
 
 IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
 """Metrics whose values are parts of a distribution or diagram and do not describe a tokenizer one by one."""
+SUMMED: Mapping[str, tuple[str, ...]] = {
+    "document_bits": ("bytes", "bits", "bytes_lost"),
+    "external_tokens": tuple(column.name for column in EXTERNAL_TOKENS_COLUMNS[5:]),
+    "ngram_documents": ("bytes", "bits", "tokens", "bytes_lost"),
+    "robustness_documents": ("edits", "tokens", "added", "changed"),
+    "segmented_documents": ("bytes", "own_bits", "bits", "own_tokens", "tokens"),
+    "tokens_by_document": ("documents", "bytes", "tokens"),
+}
+"""Tables with a row per document, and the columns that are summed over the documents of a unit."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +157,7 @@ class StatisticsInputs:
 
         Lossy tokenizers represent other documents than the rest.
         """
-        bits = sum_by_unit(self._read("document_bits"), ("bytes", "bits", "bytes_lost"), self.document_units)
+        bits = self._sum_by_unit(self._read("document_bits"), "document_bits")
         return with_seeds(lossless_documents(bits, MODEL_BITS), self._seeds)
 
     @cached_property
@@ -214,16 +223,14 @@ class StatisticsInputs:
         """
         from tokbench.statistics.comparisons.ngram_bits import KEY
 
-        bits = sum_by_unit(
-            self._read("ngram_documents"), ("bytes", "bits", "tokens", "bytes_lost"), self.document_units
-        )
+        bits = self._sum_by_unit(self._read("ngram_documents"), "ngram_documents")
         return lossless_documents(bits, KEY)
 
     @cached_property
     def robustness_documents(self) -> pl.DataFrame:
         """Changes of segmentations under perturbations, by document; empty if the tables are of an older version."""
         documents = self._read_newer("robustness_documents", schema(PERTURBED))
-        return sum_by_unit(documents, ("edits", "tokens", "added", "changed"), self.document_units)
+        return self._sum_by_unit(documents, "robustness_documents")
 
     @cached_property
     def token_scores_by_seed(self) -> pl.DataFrame:
@@ -242,8 +249,7 @@ class StatisticsInputs:
         """Bits of documents in other segmentations with a column ``seed``; empty if the tables are of an older
         version."""
         documents = self._read_newer("segmented_documents", schema(SEGMENTED_DOCUMENTS_COLUMNS))
-        summed = ("bytes", "own_bits", "bits", "own_tokens", "tokens")
-        return with_seeds(sum_by_unit(documents, summed, self.document_units), self._seeds)
+        return with_seeds(self._sum_by_unit(documents, "segmented_documents"), self._seeds)
 
     @cached_property
     def segmented_questions(self) -> pl.DataFrame:
@@ -256,7 +262,7 @@ class StatisticsInputs:
     def tokens_by_document(self) -> pl.DataFrame:
         """Tokens of every document; empty if the tables are of an older version."""
         tokens = self._read_newer("tokens_by_document", schema(TOKENS))
-        return sum_by_unit(tokens, ("documents", "bytes", "tokens"), self.document_units)
+        return self._sum_by_unit(tokens, "tokens_by_document")
 
     @cached_property
     def domain_documents(self) -> pl.DataFrame:
@@ -273,7 +279,7 @@ class StatisticsInputs:
     def external_tokens(self) -> pl.DataFrame:
         """Tokens of documents by language under external tokenizers; empty if the tables are of an older version."""
         counts = self._read_newer("external_tokens", schema(EXTERNAL_TOKENS_COLUMNS))
-        return sum_by_unit(counts, (*(column.name for column in EXTERNAL_TOKENS_COLUMNS[5:]),), self.document_units)
+        return self._sum_by_unit(counts, "external_tokens")
 
     @cached_property
     def alignment_by_word(self) -> pl.DataFrame:
@@ -343,6 +349,9 @@ class StatisticsInputs:
     @cached_property
     def _seeds(self) -> dict[str, tuple[str, int]]:
         return same_but_for_seed(self.experiment.get("models", {}))
+
+    def _sum_by_unit(self, documents: pl.DataFrame, name: str) -> pl.DataFrame:
+        return sum_by_unit(documents, SUMMED[name], self.document_units)
 
     def _read_newer(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
         """Read a table that older versions did not write; without rows if it is missing."""
