@@ -137,6 +137,23 @@ def test_a_run_leaves_its_small_tables(tmp_path: Path, analyser: ModuleType) -> 
     assert kept.equals(pl.read_parquet(PUBLISHED / "study_models" / "tidy" / "document_bits.parquet"))
 
 
+def test_a_run_leaves_one_row_for_each_unit(tmp_path: Path, analyser: ModuleType) -> None:
+    bits = pl.read_parquet(PUBLISHED / "study_models" / "tidy" / "document_bits.parquet")
+    (tmp_path / "run" / "tables").mkdir(parents=True)
+    bits.write_parquet(tmp_path / "run" / "tables" / "document_bits.parquet")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "authors.csv").write_text("document,unit\n0,one\n16,another\n")
+    command = "snakemake --config 'corpora={english: {units: authors.csv}}'"
+    provenance = pl.DataFrame({"what": ["command"], "value": [command]})
+    provenance.write_csv(tmp_path / "kept" / "provenance.csv")
+    analyser.keep(tmp_path / "run", tmp_path / "kept")
+    kept = pl.read_parquet(tmp_path / "kept" / "tidy" / "document_bits.parquet")
+    assert kept["document"].unique().sort().to_list() == [3, 16]
+    key = ["variant", "size", "model", pl.col("document") >= 16]
+    sums = bits.group_by(key).agg(pl.col("bytes", "bits").sum())
+    assert_frame_equal(kept.select(*key, "bytes", "bits"), sums, check_row_order=False)
+
+
 def page_of(name: str) -> str:
     return " ".join((PUBLISHED / name / "README.md").read_text(encoding="utf-8").split())
 
