@@ -9,10 +9,9 @@ from scipy.special import stdtrit
 
 from tokbench.reference import discontinuity as reference
 from tokbench.statistics.effects.discontinuity import jump, placebo_cutoffs
+from tokbench.statistics.effects.scored_model import CUTOFF, PLACEBO
 from tokbench.statistics.effects.token_effects import (
-    CUTOFF,
     FEW,
-    PLACEBO,
     token_effect_bins,
     token_effects,
     token_effects_by_seed,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from tokbench.inspection.comparison.json_objects import comparisons_json
 from tokbench.inspection.comparison.ranking import best_sentence, ranking_rows
 from tokbench.inspection.comparison.ranking_tables import (
     ranking_tables,
@@ -12,7 +13,7 @@ from tokbench.inspection.comparison.ranking_tables import (
     tables_text,
 )
 from tokbench.inspection.comparison.terminal import comparison_text
-from tokbench.inspection.comparison.tokenizers import Comparisons, comparisons_json
+from tokbench.inspection.comparison.tokenizers import Comparisons
 from tokbench.io.json import written
 from tokbench.statistics.significance.eligibility import LOSSY
 

@@ -10,14 +10,8 @@ from tokbench.report.exhibits import Drawing, Exhibit, NumberSource
 from tokbench.report.figures import discontinuity
 from tokbench.report.sections.rows import path_of, rows, split_all
 from tokbench.report.wording import format_value, pluralise, slug
-from tokbench.statistics.effects.token_effects import (
-    CUTOFF,
-    KEY,
-    PLACEBO,
-    TOKEN_EFFECT_BINS,
-    TOKEN_EFFECTS,
-    TOKEN_PLACEBOS,
-)
+from tokbench.statistics.effects.scored_model import CUTOFF, KEY, PLACEBO
+from tokbench.statistics.effects.token_effects import TOKEN_EFFECT_BINS, TOKEN_EFFECTS, TOKEN_PLACEBOS
 
 
 def causal_effects(content: ReportContent) -> list[Exhibit]:

@@ -15,7 +15,7 @@ A model that gives each token the same probability, as before training, has an e
 outside the vocabulary, minus one, times the logarithm of the vocabulary's size. Training has to be compared with it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import fsum, sqrt
 from typing import Any
 
@@ -23,15 +23,11 @@ import numpy as np
 import polars as pl
 
 from tokbench.kernels.elementary import exponentials_of, logs_of
-from tokbench.statistics.effects.discontinuity import Jump, jump, placebo_cutoffs
+from tokbench.statistics.effects.scored_model import CUTOFF, KEY, PLACEBO, ScoredModel, jump_of, scored_models
 from tokbench.statistics.significance.estimate import Estimate
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, VARIANT
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
-KEY = ("corpus", "variant", "size", "model")
-CUTOFF, PLACEBO = "cut-off", "placebo"
-BANDS = 3
-"""Number of frequency bands, with about equal numbers of tokens."""
 BINS = 8
 """Number of points of the figure per bandwidth."""
 FEW = "fewer than four tokens with an occurrence on a side of the cut-off"
@@ -59,77 +55,6 @@ _DEGREES = Column("degrees", pl.Float64, "degrees of freedom: tokens minus 4", "
 _FILES = ("token_scores/{model}/{variant}/{size}.json",)
 
 
-class ScoredModel:
-    """Scores of one model with one tokenizer, over its seeds.
-
-    Attributes:
-        reach: number of ranks on each side of the cut-off.
-        bandwidth: number of ranks on each side through which lines are fitted.
-        seeds: number of seeds.
-        outcomes: for each seed, mean log-probability of an occurrence in bits, by rank; of tokens that every seed
-            scored.
-        occurrences: occurrences by rank.
-        uniform: outcome by rank if all tokens were equally probable, as before training; empty if it is not known.
-    """
-
-    def __init__(self, part: pl.DataFrame, bandwidth: int | None) -> None:
-        ranks = part["rank"]
-        self.reach = max(-int(str(ranks.min())), int(str(ranks.max())) + 1)
-        self.bandwidth = max(self.reach // 4, 1) if bandwidth is None else bandwidth
-        self.occurrences = dict(part.select("rank", "occurrences").iter_rows())
-        scored = part.filter(pl.col("scored") > 0)
-        by_seed = [
-            {rank: bits / count for rank, bits, count in rows.select("rank", "bits", "scored").iter_rows()}
-            for _, rows in scored.group_by("seed", maintain_order=True)
-        ]
-        self.seeds = len(by_seed)
-        shared = set.intersection(*map(set, by_seed)) if by_seed else set()
-        self.outcomes = [{rank: outcomes[rank] for rank in sorted(shared)} for outcomes in by_seed]
-        uniform = scored.select("rank", "uniform_bits", "scored").drop_nulls().iter_rows()
-        self.uniform = {rank: bits / count for rank, bits, count in uniform if rank in shared}
-
-    @property
-    def means(self) -> dict[int, float]:
-        """Outcome by rank, mean over seeds."""
-        first = self.outcomes[0] if self.outcomes else {}
-        return {rank: fsum(outcomes[rank] for outcomes in self.outcomes) / self.seeds for rank in first}
-
-    def bands(self) -> list[tuple[int, int | None]]:
-        """Return the fewest and most occurrences of each frequency band; None for no limit.
-
-        The limits divide the tokens within a bandwidth of the cut-off into thirds. Equal counts are in the same band.
-        Occurrences are those in the text as segmented by the longer vocabulary, which does not depend on the cut-off.
-        """
-        near = (rank for rank in self.means if -self.bandwidth <= rank < self.bandwidth)
-        counts = sorted(self.occurrences[rank] for rank in near)
-        if not counts:
-            return []
-        starts = sorted({counts[len(counts) * band // BANDS] for band in range(BANDS)} | {counts[0]})
-        return list(zip(starts, [*(start - 1 for start in starts[1:]), None], strict=True))
-
-    def fits(self) -> Iterator[tuple[str, int, int, str, set[int] | None]]:
-        """Yield kind, cut-off, bandwidth, frequency band and its ranks (None for all) of every estimate."""
-        for bandwidth in (self.bandwidth, max(self.bandwidth // 2, 1), min(2 * self.bandwidth, self.reach)):
-            yield CUTOFF, 0, bandwidth, "", None
-        for low, high in self.bands():
-            ranks = {
-                rank for rank, count in self.occurrences.items() if low <= count and (high is None or count <= high)
-            }
-            yield CUTOFF, 0, self.bandwidth, f"{low} or more" if high is None else f"{low} to {high}", ranks
-        for cutoff in placebo_cutoffs(self.reach, self.bandwidth):
-            yield PLACEBO, cutoff, self.bandwidth, "", None
-
-
-def _models(token_scores: pl.DataFrame, bandwidth: int | None) -> Iterator[tuple[tuple[Any, ...], ScoredModel]]:
-    for key, part in token_scores.group_by(*KEY, maintain_order=True):
-        yield key, ScoredModel(part, bandwidth)
-
-
-def _jump(outcomes: dict[int, float], cutoff: int, bandwidth: int, ranks: set[int] | None) -> Jump | None:
-    points = [(rank, value) for rank, value in outcomes.items() if ranks is None or rank in ranks]
-    return jump(points, cutoff, bandwidth)
-
-
 def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = None) -> pl.DataFrame:
     """Estimate the effect of a token's presence for every model and tokenizer, over all seeds.
 
@@ -142,18 +67,18 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
         of it, by frequency band, and at placebo cut-offs. Each has the same estimate for a model that was not trained.
     """
     rows: list[dict[str, Any]] = []
-    for key, model in _models(token_scores_by_seed, bandwidth):
+    for key, model in scored_models(token_scores_by_seed, bandwidth):
         means = model.means
         for kind, cutoff, width, band, ranks in model.fits():
             row = _head(key, kind, cutoff, width, band) | {"seeds": model.seeds}
             # The jump at the cut-off, of the mean over seeds.
-            if (of_means := _jump(means, cutoff, width, ranks)) is None:
+            if (of_means := jump_of(means, cutoff, width, ranks)) is None:
                 rows.append(row | {"reason": FEW})
                 continue
             estimate = of_means.estimate
             low, high = estimate.ends()
             # Its spread between seeds, in addition to that over tokens.
-            by_seed = [_jump(outcomes, cutoff, width, ranks) for outcomes in model.outcomes]
+            by_seed = [jump_of(outcomes, cutoff, width, ranks) for outcomes in model.outcomes]
             over_seeds = _mean_over_seeds([of_seed.estimate.difference for of_seed in by_seed if of_seed is not None])
             row |= _values_of(estimate)
             if over_seeds is not None:
@@ -165,7 +90,7 @@ def token_effects(token_scores_by_seed: pl.DataFrame, bandwidth: int | None = No
             for side, line in (("inside", of_means.inside), ("outside", of_means.outside)):
                 row |= {side: line.points, f"{side}_level": line.level, f"{side}_slope": line.slope}
             # The jump of a uniform distribution, which a model has without training.
-            untrained = _jump(model.uniform, cutoff, width, ranks)
+            untrained = jump_of(model.uniform, cutoff, width, ranks)
             row["untrained"] = None if untrained is None else untrained.estimate.difference
             rows.append(row | {"reason": None if model.seeds > 1 else ONE_SEED})
     # Lowest and highest effect over bandwidths.
@@ -223,7 +148,7 @@ def token_effects_by_seed(token_scores_by_seed: pl.DataFrame, bandwidth: int | N
         for (seed,), scores in part.group_by("seed", maintain_order=True):
             outcomes = ScoredModel(scores, bandwidth).means
             for kind, cutoff, width, band, ranks in shared:
-                if (jump_of_seed := _jump(outcomes, cutoff, width, ranks)) is not None:
+                if (jump_of_seed := jump_of(outcomes, cutoff, width, ranks)) is not None:
                     head = _head(key, kind, cutoff, width, band) | {"seed": seed}
                     rows.append(head | _values_of(jump_of_seed.estimate))
     return TOKEN_EFFECTS_BY_SEED.frame(rows)
@@ -283,7 +208,7 @@ def token_effect_bins(token_scores_by_seed: pl.DataFrame, bandwidth: int | None 
         The columns of :data:`TOKEN_EFFECT_BINS`; bins without an occurrence are left out.
     """
     rows: list[dict[str, Any]] = []
-    for key, model in _models(token_scores_by_seed, bandwidth):
+    for key, model in scored_models(token_scores_by_seed, bandwidth):
         width = max(model.bandwidth // BINS, 1)
         bins: dict[int, list[float]] = {}
         for rank, value in model.means.items():
