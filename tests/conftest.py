@@ -51,6 +51,8 @@ TOPICS = [topics[name].encode() for name in ("for", "lambda", "strings", "number
 
 NUMBERS = count()
 """Of the folders of tests, so that no two of one name meet."""
+FEWEST = 15
+"""Examples of a property, at least, if it names as many."""
 LIBC = ctypes.CDLL(None)
 """The library that keeps what a process has freed until it is told to give it back."""
 TRANSFORMERS = [
@@ -147,13 +149,17 @@ LONG = [
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Slow tests run first, so that parallel processes end together.
 
-    With ``TOKBENCH_EXAMPLES`` only properties are tried, each on so many times as many examples as it says."""
-    if times := int(os.environ.get("TOKBENCH_EXAMPLES", "0")):
+    Properties are tried on a third of the examples that they name, and on at least ``FEWEST`` of them. With
+    ``TOKBENCH_EXAMPLES`` only properties are tried, each on that many times its examples."""
+    times = int(os.environ.get("TOKBENCH_EXAMPLES", "0"))
+    if times:
         config.hook.pytest_deselected(items=[item for item in items if not _is_property(item)])
         items[:] = [item for item in items if _is_property(item)]
-        for test in {item.obj for item in items if isinstance(item, pytest.Function)}:
-            usual = test._hypothesis_internal_use_settings
-            test._hypothesis_internal_use_settings = settings(usual, max_examples=usual.max_examples * times)
+    for test in {item.obj for item in items if isinstance(item, pytest.Function) and _is_property(item)}:
+        named = test._hypothesis_internal_use_settings
+        examples = named.max_examples
+        examples = examples * times if times else max(examples // 3, min(examples, FEWEST))
+        test._hypothesis_internal_use_settings = settings(named, max_examples=examples)
     missing = pytest.mark.skip(reason="in the environment of language models: make test")
     for item in items:
         if (name := _name(item.path)) in LANGUAGE_MODELS:

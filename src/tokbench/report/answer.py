@@ -9,20 +9,12 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from tokbench.report.caveats import detectable_text
+from tokbench.report.claim_sentences import claim_statement, claim_text, worst_row
 from tokbench.report.claims import Claim, best_claims, claims, claims_across, contents_by_corpus, unranked_claims
 from tokbench.report.content import ReportContent
 from tokbench.report.existing_answer import existing_answers
 from tokbench.report.measure_words import CLAIMED
-from tokbench.report.sentences import (
-    ANOTHER_SEED,
-    MAX_NAMED,
-    SELECTED,
-    Statement,
-    claim_statement,
-    claim_text,
-    sentence,
-    worst_row,
-)
+from tokbench.report.sentences import ANOTHER_SEED, MAX_NAMED, SELECTED, Statement, sentence
 from tokbench.report.wording import format_value, join_all, join_some
 from tokbench.statistics.comparisons.families import ACCURACY, BITS, NGRAM
 from tokbench.statistics.comparisons.scoreboard_rows import ALL_RESOURCES

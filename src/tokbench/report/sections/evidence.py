@@ -7,6 +7,7 @@ from functools import partial
 import polars as pl
 
 from tokbench.report.answer import summary
+from tokbench.report.claim_sentences import claim_text
 from tokbench.report.claims import Claim, best_claims, unranked_claims
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, NumberSource, Section
@@ -17,7 +18,6 @@ from tokbench.report.figures.style import styles
 from tokbench.report.measure_words import MEASURES
 from tokbench.report.sections.rows import TEXT, drawn_sizes, path_of
 from tokbench.report.sections.scoreboard import FILES, scoreboard
-from tokbench.report.sentences import claim_text
 from tokbench.report.wording import join_some, pluralise, slug
 from tokbench.statistics.accuracies.seeds import SEVERAL
 from tokbench.statistics.comparisons.families import BEST, BITS, NGRAM, TOKENS, UNRANKED, UNTESTED
