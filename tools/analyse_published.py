@@ -267,7 +267,7 @@ def write(frame: pl.DataFrame, table: TidyTable, folder: Path) -> None:
 def keep(results: Path, place: Path) -> None:
     """Copy the small tables of a run into a kept experiment: :data:`KEPT`, and all statistics.
 
-    Rows of documents are summed over the documents of each unit, as the statistics do.
+    Rows of documents are summed over the documents of each unit in each language.
 
     Args:
         results: folder of the run.
@@ -280,7 +280,7 @@ def keep(results: Path, place: Path) -> None:
         if source.is_file() and (table.command == "analyse" or table.name in KEPT):
             frame = pl.read_parquet(source)
             if table.name in SUMMED:
-                frame = sum_by_unit(frame, SUMMED[table.name], units)
+                frame = sum_by_unit(frame, SUMMED[table.name], units, by_language=True)
             if len(frame):
                 write(frame, table, place / "tidy")
 

@@ -22,7 +22,8 @@ from tokbench.corpus.splits import split_documents
 from tokbench.corpus.units import check_documents, read_units
 from tokbench.errors import TokbenchError
 from tokbench.stages.tables import unit_tables, units
-from tokbench.statistics.inputs import sum_by_unit
+from tokbench.statistics.comparisons.model_bits import groups
+from tokbench.statistics.inputs import StatisticsInputs, sum_by_unit
 from tokbench.tabulation.domains import document_domains_table
 from tokbench.workflow.corpora import Corpora
 
@@ -206,6 +207,28 @@ def test_statistics_sum_documents_of_a_unit(tmp_path: Path) -> None:
         ("x", "one", 0, 3.0), ("x", "one", 3, 4.0), ("x", "two", 0, 40.0), ("x", "two", 3, 16.0), ("y", "one", 5, 64.0),
     ]  # fmt: skip
     assert sum_by_unit(frame, ("bits",), {}) is frame
+
+
+def test_a_unit_of_several_languages_is_one_observation(tmp_path: Path) -> None:
+    """The same ten sentences in two languages are not two observations, and languages are compared by documents."""
+    table = tmp_path / "blocks.csv"
+    table.write_text("document,unit\n0,first\n1,second\n2,first\n3,second\n4,third\n")
+    bits = pl.DataFrame(
+        {
+            "model": "m", "variant": "v", "size": 256, "suite": "s", "corpus": "x", "document": range(5),
+            "language": ["en", "en", "fi", "fi", "fi"], "bytes": [10, 20, 30, 40, 50],
+            "bits": [1.0, 2.0, 4.0, 8.0, 16.0], "bytes_lost": 0,
+        }
+    )  # fmt: skip
+    bits.write_parquet(tmp_path / "document_bits.parquet")
+    inputs = StatisticsInputs(tmp_path, {}, units={"x": table})
+    found = inputs.bits_by_seed.select("document", "language", "bytes", "bits").rows()
+    assert found == [(0, "", 40, 5.0), (1, "", 60, 10.0), (4, "fi", 50, 16.0)]
+    [group] = groups(inputs.bits_by_seed)
+    assert len(group.sizes) == 3
+    assert inputs.bits_by_document["language"].to_list() == ["en", "en", "fi", "fi", "fi"]
+    apart = sum_by_unit(bits, ("bytes", "bits"), {"x": read_units(table)}, by_language=True)
+    assert apart.select(bits.columns).equals(bits), "no language has two documents of a unit"
 
 
 # Files

@@ -153,12 +153,16 @@ class StatisticsInputs:
 
     @cached_property
     def bits_by_seed(self) -> pl.DataFrame:
-        """Bits of every document by language models with a column ``seed``, without lossy tokenizers.
+        """Bits of every unit by language models with a column ``seed``, without lossy tokenizers.
 
         Lossy tokenizers represent other documents than the rest.
         """
-        bits = self._sum_by_unit(self._read("document_bits"), "document_bits")
-        return with_seeds(lossless_documents(bits, MODEL_BITS), self._seeds)
+        return self._sum_by_unit(self.bits_by_document, "document_bits")
+
+    @cached_property
+    def bits_by_document(self) -> pl.DataFrame:
+        """As ``bits_by_seed``, of documents in place of units."""
+        return with_seeds(lossless_documents(self._read("document_bits"), MODEL_BITS), self._seeds)
 
     @cached_property
     def model_recipes(self) -> dict[str, Recipe]:
@@ -217,14 +221,18 @@ class StatisticsInputs:
 
     @cached_property
     def ngram_documents(self) -> pl.DataFrame:
-        """Bits of every document by token n-gram models, without lossy tokenizers.
+        """Bits of every unit by token n-gram models, without lossy tokenizers.
 
         Lossy tokenizers represent other documents than the rest.
         """
+        return self._sum_by_unit(self.ngram_bits_by_document, "ngram_documents")
+
+    @cached_property
+    def ngram_bits_by_document(self) -> pl.DataFrame:
+        """As ``ngram_documents``, of documents in place of units."""
         from tokbench.statistics.comparisons.ngram_bits import KEY
 
-        bits = self._sum_by_unit(self._read("ngram_documents"), "ngram_documents")
-        return lossless_documents(bits, KEY)
+        return lossless_documents(self._read("ngram_documents"), KEY)
 
     @cached_property
     def robustness_documents(self) -> pl.DataFrame:
@@ -279,7 +287,7 @@ class StatisticsInputs:
     def external_tokens(self) -> pl.DataFrame:
         """Tokens of documents by language under external tokenizers; empty if the tables are of an older version."""
         counts = self._read_newer("external_tokens", schema(EXTERNAL_TOKENS_COLUMNS))
-        return self._sum_by_unit(counts, "external_tokens")
+        return sum_by_unit(counts, SUMMED["external_tokens"], self.document_units, by_language=True)
 
     @cached_property
     def alignment_by_word(self) -> pl.DataFrame:
@@ -363,23 +371,32 @@ class StatisticsInputs:
         return read_frame(self.folder / f"{name}.parquet", "tabulate again")
 
 
-def sum_by_unit(frame: pl.DataFrame, summed: Sequence[str], units: Mapping[str, Mapping[int, str]]) -> pl.DataFrame:
+def sum_by_unit(
+    frame: pl.DataFrame, summed: Sequence[str], units: Mapping[str, Mapping[int, str]], *, by_language: bool = False
+) -> pl.DataFrame:
     """Sum the rows of documents over the documents of each unit.
 
     Args:
         frame: table with a row per document: columns ``corpus``, ``document`` and others.
         summed: numeric columns to sum; rows that differ in another column are not added together.
         units: unit of each document by corpus, ascending, see :func:`tokbench.corpus.units.read_units`.
+        by_language: sum the documents of each language apart (default: False, a unit of several languages has one row,
+            whose ``language`` is empty).
 
     Returns:
-        The same columns; ``document`` is the first of its unit. Rows of other corpora are unchanged.
+        The same columns; ``document`` is the first that is summed. Rows of other corpora are unchanged.
     """
     parts = [frame.filter(~pl.col("corpus").is_in(list(units)))]
+    together = "language" in frame.columns and not by_language
+    language = pl.col("language")
+    shared = pl.when(language.n_unique() == 1).then(language.first()).otherwise(pl.lit("")).alias("language")
     for corpus, named in units.items():
         known = pl.DataFrame({"document": list(named), "unit": list(named.values())})
         rows = frame.filter(corpus=corpus).sort("document", maintain_order=True).join_asof(known, on="document")
-        keys = [name for name in rows.columns if name not in {*summed, "document"}]
-        sums = rows.group_by(keys, maintain_order=True).agg(pl.col(*summed).sum(), pl.col("document").min())
+        keys = [name for name in rows.columns if name not in {*summed, "document", *["language"] * together}]
+        sums = rows.group_by(keys, maintain_order=True).agg(
+            pl.col(*summed).sum(), pl.col("document").min(), *[shared] * together
+        )
         parts.append(sums.select(frame.columns))
     return pl.concat(parts) if units else frame
 

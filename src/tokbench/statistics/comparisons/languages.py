@@ -39,7 +39,9 @@ _SHOWN = ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", 
 
 
 def ngrams_over_languages(
-    ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], undersized: Undersized = NO_UNDERSIZED
+    ngram_bits_by_document: pl.DataFrame,
+    baselines_of_tokenizers: Mapping[str, str],
+    undersized: Undersized = NO_UNDERSIZED,
 ) -> pl.DataFrame:
     """Compare every two tokenizers by the token n-gram models of the highest order on the largest budget.
 
@@ -47,14 +49,14 @@ def ngrams_over_languages(
         The columns of :data:`NGRAM_LANGUAGES`; no row for a corpus with fewer than two languages.
     """
     last = [pl.col(name) == pl.col(name).max().over("corpus") for name in ("order", "training_bytes")]
-    frame = ngram_documents.filter(last).with_columns(seed=pl.lit(0))
+    frame = ngram_bits_by_document.filter(last).with_columns(seed=pl.lit(0))
     return NGRAM_LANGUAGES.frame(
         row for row, _ in _comparison_rows(frame, NGRAM_KEY, baselines_of_tokenizers, undersized)
     )
 
 
 def models_over_languages(
-    bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], undersized: Undersized = NO_UNDERSIZED
+    bits_by_document: pl.DataFrame, baselines: Mapping[str, str], undersized: Undersized = NO_UNDERSIZED
 ) -> pl.DataFrame:
     """Compare every two tokenizers by the language models of a corpus, suite and size, over languages and seeds.
 
@@ -63,7 +65,7 @@ def models_over_languages(
         a difference without interval. There is no test with fewer than three seeds or six languages, or if one of
         the two vocabularies is undersized.
     """
-    rows = _comparison_rows(bits_by_seed, MODEL_KEY, baselines, undersized, trained=True)
+    rows = _comparison_rows(bits_by_document, MODEL_KEY, baselines, undersized, trained=True)
     return BITS_LANGUAGES.frame(row | {"seeds": seeds} for row, seeds in rows)
 
 
@@ -160,7 +162,7 @@ NGRAM_LANGUAGES = TidyTable(
         *_COMMON,
     ),
     maker=ngrams_over_languages,
-    takes=("ngram_documents", "baselines_of_tokenizers", "undersized"),
+    takes=("ngram_bits_by_document", "baselines_of_tokenizers", "undersized"),
     prints=(
         Print(
             "statistics",
@@ -189,7 +191,7 @@ BITS_LANGUAGES = TidyTable(
         Column("seeds", pl.Int64, "seeds that both were trained with", "seeds", "seeds"),
     ),
     maker=models_over_languages,
-    takes=("bits_by_seed", "baselines", "undersized"),
+    takes=("bits_by_document", "baselines", "undersized"),
     prints=(
         Print(
             "statistics",
