@@ -38,7 +38,7 @@ MEASURES = {
     "tokens_per_digit": ("tokens_per_digit", "tokens with bytes of a number / digits"),
 }
 """Columns of the leaderboard that are intrinsic metrics: metric, and the beginning of its definition."""
-DIGITS = 8
+DIGITS = 6
 """Significant digits of numbers of the leaderboard. The kept tables have them in full."""
 SHOWN_LANGUAGES = (
     "eng", "deu", "fra", "spa", "rus", "ukr", "tur", "ara", "hin", "ben", "tam", "cmn_Hans", "jpn", "kor", "tha", "swh",

@@ -331,7 +331,7 @@ def test_no_rendering_is_tracked(tracked: list[Path]) -> None:
 
 
 def test_tidy_tables_are_those_that_are_declared(renderer: ModuleType) -> None:
-    assert len(renderer.experiments()) == 18
+    assert len(renderer.experiments()) == 19
     for place in renderer.experiments():
         named = {table.name: table for table in renderer.DECLARED}
         for path in (place / "tidy").iterdir():
