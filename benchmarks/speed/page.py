@@ -116,8 +116,11 @@ JOBS = """\
 Processor time of each process of the demo, one job at a time, a mean over the jobs of a command. *Start*: start of
 Python and all imports, also those within the work. *Work*: everything else, with the command line, the record of the
 job and the end. *Of it Tokbench's*: imports of its own modules, without those of libraries that they import.
-`snakemake` is the process that plans and starts the jobs. Tests ran on the machine at the same time, which lengthens
-processor time by up to a half.
+`snakemake` is the process that plans and starts the jobs.
+
+`count_tokens` and `measure` of a tokenizer are two jobs: the first one also times the encoding, and a change of the metrics
+must not time it again. One job for both would save 24 starts of `count_tokens`. `analyse`, `draw`, `report` and `typeset`
+run once each and import the modules of all tables, a third of a second.
 """
 MISSES = """\
 Per byte of text, the first megabyte of the first half, simulated by Cachegrind with a first-level cache of 48 KiB and a

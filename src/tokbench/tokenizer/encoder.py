@@ -27,8 +27,9 @@ from tokbench.segmentation import Segmenter
 from tokbench.tokenizer.normalization import Normalization
 from tokbench.vocabulary import Vocabulary
 
-PART_BYTES = 1 << 20
-"""Approximate bytes of a text that a thread processes at a time. The ids do not depend on it."""
+PART_BYTES = 1 << 18
+"""Approximate bytes of a text that a thread processes at a time, few enough that threads end together on a batch of some
+megabytes. The ids do not depend on it."""
 CONTINUES = 0x80
 """Value of the two high bits of a UTF-8 continuation byte."""
 BYTE_FORMATS = ("B", "b", "c")
