@@ -1,16 +1,18 @@
-"""Count instructions and cache misses of encoding with Cachegrind, and write docs/measured/performance/misses.json.
+"""Count instructions, cache misses and mispredicted branches of encoding with Cachegrind, and write
+docs/measured/performance/misses.json.
 
     python -m benchmarks.speed.cache_misses build/speed --peers build/peers/bin/python
 
 The folder is one that :mod:`benchmarks.speed.texts` wrote. Processors of virtual machines often have no counters, so
-Valgrind simulates a first-level cache of 48 KiB and a second level of 1 MiB, without prefetching. Each number is the
-difference of two processes, of which one encodes the same text once more: the first time with an empty cache of
-pre-tokens (cold), the second time with a filled one (warm). Before, both call the function on
-:func:`benchmarks.speed.worker.before_clock`.
+Valgrind simulates a first-level cache of 48 KiB, a second level of 1 MiB, without prefetching, and a simple predictor
+of branches. Each number is the difference of two processes, of which one encodes the same text once more: the first
+time with an empty cache of pre-tokens (cold), the second time with a filled one (warm). Before, both call the function
+on :func:`benchmarks.speed.worker.before_clock`. Hashes of strings do not change between processes.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,7 +26,7 @@ BYTES = 1_000_000
 """Bytes of a text, up to the next line break."""
 TASKS = (("cl100k", "english"), ("cl100k", "languages"), ("o200k", "english"), ("own", "english"))
 LIBRARIES = ("tokbench", "gigatoken")
-CACHES = ("--D1=49152,12,64", "--LL=1048576,16,64")
+SIMULATED = ("--cache-sim=yes", "--D1=49152,12,64", "--LL=1048576,16,64", "--branch-sim=yes")
 ENCODING = """\
 import sys
 from importlib import import_module
@@ -41,16 +43,20 @@ for _ in range(int(calls)):
     peer.encode(loaded, content)
 print(len(content if isinstance(content, bytes) else content.encode()))
 """
-EVENTS = ("Ir", "D1mr", "D1mw", "DLmr", "DLmw")
-"""Instructions, and misses of reads and writes in the first and in the last level."""
+EVENTS = ("Ir", "D1mr", "D1mw", "DLmr", "DLmw", "Bcm", "Bim")
+"""Instructions; misses of reads and writes in the first and in the last level; mispredicted conditional and indirect
+branches."""
 
 
 def events(python: str, folder: Path, *arguments: str) -> tuple[dict[str, int], int]:
     """Return the events of a process, and the bytes of the text."""
     with tempfile.NamedTemporaryFile("r") as out:
-        valgrind = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", *CACHES, f"--cachegrind-out-file={out.name}"]
+        valgrind = ["valgrind", "--tool=cachegrind", *SIMULATED, f"--cachegrind-out-file={out.name}"]
         code = ENCODING.replace("FOLDER", repr(str(folder)))
-        run = subprocess.run([*valgrind, python, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True)
+        run = subprocess.run(
+            [*valgrind, python, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+        )  # fmt: skip
         if run.returncode:
             raise SystemExit(f"{arguments}: {run.stderr[-2000:]}")
         lines = dict(line.split(":", 1) for line in out if line.startswith(("events:", "summary:")))

@@ -81,6 +81,8 @@ One call with an empty cache. Most of this text repeats, so it is mostly a warm 
 SHORT = """\
 The short texts in two halves of {half:,}. *One by one*: a Python loop that keeps the ids. *Batch*: one call, which may
 return one array for all (Tokbench: `encode_flat`). Batches of many languages are its documents, {documents} in a half.
+Each of two threads has its own cache of pre-tokens in Tokbench, so *warm* is new to a thread where the other one
+encoded the text before.
 """
 FIRST = """\
 The first {size:.0f} MB of English as the first text of the process, after the tokenizer is loaded. No call precedes the
@@ -118,14 +120,14 @@ Python and all imports, also those within the work. *Work*: everything else, wit
 job and the end. *Of it Tokbench's*: imports of its own modules, without those of libraries that they import.
 `snakemake` is the process that plans and starts the jobs.
 
-`count_tokens` and `measure` of a tokenizer are two jobs: the first one also times the encoding, and a change of the metrics
-must not time it again. One job for both would save 24 starts of `count_tokens`. `analyse`, `draw`, `report` and `typeset`
-run once each and import the modules of all tables, a third of a second.
+`count_tokens` and `measure` of a tokenizer are two jobs: the first one also times the encoding, and a change of the
+metrics must not time it again. One job for both would save 24 starts of `count_tokens`. `analyse`, `draw`, `report` and
+`typeset` run once each and import the modules of all tables, a third of a second.
 """
 MISSES = """\
 Per byte of text, the first megabyte of the first half, simulated by Cachegrind with a first-level cache of 48 KiB and a
-second level of 1 MiB, without prefetching, since the processor has no counters here. *Cold*: with an empty cache of
-pre-tokens. *Warm*: the same text again.
+second level of 1 MiB, without prefetching, and a simple predictor of branches, since the processor has no counters
+here. *Cold*: with an empty cache of pre-tokens. *Warm*: the same text again.
 """
 ONCE = """\
 The rest of this page was measured once, on 2026-11-25, on another machine: AMD EPYC, 2 processors, 23.5 GiB.
@@ -302,8 +304,9 @@ def cache_misses(path: Path) -> Iterator[str]:
         title = f"{TITLES[row['tokenizer']]}, {TITLES[row['text']]}, {row['measure']}" if ours else ""
         misses = [row[f"{level}mr"] + row[f"{level}mw"] for level in ("D1", "DL")]
         name = f"**{row['library']}**" if ours else row["library"]
-        lines.append([title, name, number(row["Ir"]), *map(number, misses)])
-    yield table(("task", "library", "instructions", "misses, 48 KiB", "misses, 1 MiB"), lines)
+        branches = row["Bcm"] + row["Bim"]
+        lines.append([title, name, number(row["Ir"]), *map(number, misses), number(branches)])
+    yield table(("task", "library", "instructions", "misses, 48 KiB", "misses, 1 MiB", "mispredicted branches"), lines)
 
 
 def studies(results: Path) -> Iterator[str]:

@@ -28,7 +28,7 @@ from tokbench.tokenizer.normalization import Normalization
 from tokbench.vocabulary import Vocabulary
 
 PART_BYTES = 1 << 18
-"""Approximate bytes of a text that a thread processes at a time, few enough that threads end together on a batch of some
+"""Approximate bytes of a text that a thread processes at a time, so few that threads end together on a batch of some
 megabytes. The ids do not depend on it."""
 CONTINUES = 0x80
 """Value of the two high bits of a UTF-8 continuation byte."""
