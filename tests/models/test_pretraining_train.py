@@ -10,11 +10,9 @@ import sys
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support import processes
 from tests.support.files import names
 from tests.support.small_models import SMALL, packed_documents, saved_tokenizer
 from tokbench.errors import TokbenchError
@@ -46,39 +44,32 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def killed(packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that killed itself after batch 5, forked before Composer starts threads here."""
-    from tokbench.models.pretraining.curve import Curve
-
+    """The folder of a run that killed itself after batch 5."""
     place = tmp_path_factory.mktemp("killed")
-
-    def work() -> None:
-        batch_end = Curve.batch_end
-
-        def until_killed(self: Curve, state: Any, logger: Any) -> None:
-            batch_end(self, state, logger)
-            if state.timestamp.batch == 5:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        Curve.batch_end = until_killed
-        pretrain(packed, tokenizer, SMALL, place / "model", place / "checkpoints")
-
-    assert processes.end(processes.start(work, place / "told")) == -signal.SIGKILL, (place / "told").read_text()
+    ended = together(packed, tokenizer, place, killed_at=5, count=1)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert (place / "checkpoints" / "curve.csv").is_file()
     return place
 
 
 def together(
-    packed: Path, tokenizer: Path, place: Path, options: ModelOptions = SMALL, killed_at: int | None = None
+    packed: Path,
+    tokenizer: Path,
+    place: Path,
+    options: ModelOptions = SMALL,
+    killed_at: int | None = None,
+    count: int = 2,
 ) -> subprocess.CompletedProcess[str]:
-    """``tokbench pretrain`` by two processes, of which the second kills itself after a batch.
+    """``tokbench pretrain`` by two processes or another number, of which the last kills itself after a batch.
 
     What they have among their checkpoints after batch 7 is copied to ``then``."""
     call = ["pretrain", "--recipe", options.model_dump_json(), "--packed", packed, "--tokenizer", tokenizer]
-    call += ["--checkpoints", place / "checkpoints", "--processes-per-node", "2", "-o", place / "model"]
-    program = "from tests.support.small_models import train_watched; train_watched()"
+    call += ["--checkpoints", place / "checkpoints", "--processes-per-node", count, "-o", place / "model"]
+    program = ["-c", "from tests.support.small_models import train_watched; train_watched()"]
+    program = program if count > 1 else ["-m", "tests.support.small_models"]
     watched = {"PYTHONPATH": f"{ROOT}:{ROOT}/src", "KILLED_AT": str(killed_at), "COPIED_TO": str(place / "then")}
     return subprocess.run(
-        [sys.executable, "-c", program, *map(str, call)],
+        [sys.executable, *program, *map(str, call)],
         env=os.environ | watched,
         capture_output=True,
         text=True,
@@ -87,7 +78,7 @@ def together(
 
 
 @pytest.fixture(scope="module")
-def killed_together(packed: Path, tokenizer: Path, killed: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def killed_together(packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run by two processes, one of which was killed after batch 5."""
     place = tmp_path_factory.mktemp("killed_together")
     ended = together(packed, tokenizer, place, killed_at=5)
@@ -110,7 +101,6 @@ def finished_together(packed: Path, tokenizer: Path, killed: Path, tmp_path_fact
 def trained(
     packed: Path,
     tokenizer: Path,
-    killed: object,
     killed_together: object,
     finished_together: object,
     tmp_path_factory: pytest.TempPathFactory,

@@ -68,17 +68,19 @@ def train_watched() -> None:
 
 
 def watch() -> None:
-    """Have rank 1 kill itself after batch ``KILLED_AT``, and rank 0 copy its checkpoints after batch 7."""
+    """Have the last rank kill itself after batch ``KILLED_AT``, and rank 0 copy its checkpoints after batch 7."""
     warnings.simplefilter("ignore")
+    from composer.utils import dist
+
     from tokbench.models.pretraining.curve import Curve
 
     class Watched(Curve):
         def batch_end(self, state: Any, logger: Any) -> None:
             super().batch_end(state, logger)
-            batch, rank = str(int(state.timestamp.batch)), os.environ["RANK"]
-            if (batch, rank) == (os.environ["KILLED_AT"], "1"):
+            batch, rank = str(int(state.timestamp.batch)), dist.get_global_rank()
+            if (batch, rank) == (os.environ["KILLED_AT"], dist.get_world_size() - 1):
                 os.kill(os.getpid(), signal.SIGKILL)
-            if (batch, rank) == ("7", "0"):
+            if (batch, rank) == ("7", 0):
                 place = Path(os.environ["COPIED_TO"])
                 shutil.copytree(place.parent / "checkpoints", place, symlinks=True)
 
