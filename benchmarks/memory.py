@@ -1,6 +1,6 @@
 """Memory of commands that read counts: bytes per unique pre-token, per byte of these, and per substring position.
 
-    python benchmarks/memory.py src/tokbench/needs.csv [NAME ...]
+    python benchmarks/memory.py src/tokbench/runtime/needs.csv [NAME ...]
 
 Each construction or stage runs on the command line with default options, in a separate process, on random counts. There
 are two kinds of words. Words of one to three pieces, drawn by Zipf's law from 20,000 with a leading space, share most
