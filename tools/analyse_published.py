@@ -20,11 +20,12 @@ from render_published import DECLARED, experiment_of, experiments, kept, units_o
 from tokbench.stages.tables import STATISTICS, recipes
 from tokbench.statistics.comparisons.question_groups import ANSWER_MEASURES
 from tokbench.statistics.comparisons.scoreboard import SCOREBOARD
-from tokbench.statistics.inputs import SUMMED, StatisticsInputs, sum_by_unit
+from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.statistics.significance.eligibility import UNITS_FROM, few_units, too_few
 from tokbench.statistics.significance.verdicts import ALPHA, BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE, in_full
 from tokbench.statistics.significance.wilcoxon import holm
 from tokbench.statistics.undersized import LEFT_OUT, undersized_vocabularies
+from tokbench.statistics.units import SUMMED, sum_by_unit
 from tokbench.tabulation.table import FOLDERS, TidyTable, make_tables, tables_of
 
 Row = dict[str, Any]

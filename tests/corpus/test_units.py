@@ -23,7 +23,8 @@ from tokbench.corpus.units import check_documents, read_units
 from tokbench.errors import TokbenchError
 from tokbench.stages.tables import unit_tables, units
 from tokbench.statistics.comparisons.model_bits import groups
-from tokbench.statistics.inputs import StatisticsInputs, sum_by_unit
+from tokbench.statistics.inputs import StatisticsInputs
+from tokbench.statistics.units import sum_by_unit
 from tokbench.tabulation.domains import document_domains_table
 from tokbench.workflow.corpora import Corpora
 

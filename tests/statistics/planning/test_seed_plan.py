@@ -24,12 +24,12 @@ from tokbench.corpus.units import read_units
 from tokbench.statistics.accuracies.measures import NO_PAIR, claimed_end, clopper_pearson, measures_against_models
 from tokbench.statistics.accuracies.seeds import with_seeds
 from tokbench.statistics.comparisons.model_bits import compare_model_bits
-from tokbench.statistics.inputs import sum_by_unit
 from tokbench.statistics.planning.seed_plan import RULE, Pilot, detectable_by_seeds, pilots, plan_seeds
 from tokbench.statistics.significance.distributions import ndtri
 from tokbench.statistics.significance.student import detectable, power_of, quantile, two_sided
 from tokbench.statistics.significance.verdicts import BETTER, NO_DIFFERENCE, NOT_TESTED, WORSE
 from tokbench.statistics.undersized import undersized_vocabularies
+from tokbench.statistics.units import sum_by_unit
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
 
