@@ -203,7 +203,7 @@ def starts_as_merges(path: Path) -> bool:
 
 
 def _of_json(content: bytes, path: Path) -> str | None:
-    values = parse_json(content, str(path), remedy=REMEDY)
+    values = parse_json(content, str(path), remedy=REMEDY, lenient=True)  # Readers are strict.
     if isinstance(values.get("model"), dict):
         return "tokenizer_json"
     return "tekken" if isinstance(values.get("config"), dict) and isinstance(values.get("vocab"), list) else None
