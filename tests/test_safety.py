@@ -19,9 +19,8 @@ import pytest
 import yaml
 
 from tests.conftest import Tokbench
-from tests.support import processes
 from tests.support.fake_results import stub, tiny_mpt
-from tests.support.pipeline import Chain, call
+from tests.support.pipeline import Chain, call, call_in_one_process
 from tests.support.small_report import PARTS, altered, whole
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
@@ -260,15 +259,6 @@ UNTOLD = ("manifest.json", "curve.csv")
 """Files that tell the time; what else they say is in the others too."""
 
 
-def call_apart(folder: Path, *arguments: Any) -> None:
-    """In a process of its own, as a rule runs it; what it is to import is there."""
-    import tokbench.models.pretraining.foundry  # noqa: F401
-
-    told = folder / "told.txt"
-    assert processes.end(processes.start(lambda: call(*arguments), told)) == 0, told.read_text()
-    told.unlink()
-
-
 def run(text: Path, folder: Path, shards: int, threads: int) -> None:
     """Every stage from the corpus to the tables."""
     chain = Chain(folder, shards, threads)
@@ -289,9 +279,8 @@ def run(text: Path, folder: Path, shards: int, threads: int) -> None:
             line = ("--sequence-length", "64", "--slice", str(number), "-o", path("slices", str(number)))
             call("pack_slice", tokenizer, path("gathered"), *line)
         call("pack", tokenizer, *packed, *(path("slices", str(number)) for number in range(3)))
-    call_apart(
-        folder, "pretrain", "--recipe", MODEL, "--packed", path("packed"), "--tokenizer", tokenizer, "-o", path("model")
-    )
+    trained = ("--packed", path("packed"), "--tokenizer", tokenizer, "-o", path("model"))
+    call_in_one_process([("pretrain", "--recipe", MODEL, *trained)])
     call("make_tasks", "--recipe", TASKS, "-o", path("tasks"), *split("evaluation"))
     call("tabulate", *flags, "-o", path("tables"))
     call("analyse", path("tables"), "-o", path("statistics"))

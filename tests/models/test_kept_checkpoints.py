@@ -1,14 +1,15 @@
 """Checkpoints in a storage: an interrupted training continues from them on another machine, with the same weights."""
 
 import logging
-import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import processes
 from tests.support.files import names
+from tests.support.pipeline import ROOT
 from tokbench.models import kept_checkpoints as kept
 
 
@@ -104,11 +105,28 @@ def test_a_storage_without_the_bucket_is_one_line(
     assert caplog.text == ""
 
 
-def test_a_killed_training_continues_on_another_machine_with_the_same_weights(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    pytest.importorskip("torch")
+KILLED = """
+import os, sys
+from pathlib import Path
+from tests.models.test_kept_checkpoints import train
+from tokbench.models import kept_checkpoints as kept
+from tokbench.models.byte_lm import train as byte_training
+
+save, machine, storage = byte_training._save, *sys.argv[1:]
+
+def save_and_end(*values):
+    save(*values)
+    kept.Copies(Path(machine, "checkpoints"), storage).keep()
+    os._exit(3)
+
+byte_training._save = save_and_end
+train(Path(machine), storage)
+"""
+"""Program that trains on a machine and ends without cleanup after its first checkpoint is in the storage."""
+
+
+def train(machine: Path, storage: str) -> Path:
+    """Train a byte-level language model in a machine's folder, with its checkpoints in the storage."""
     from tokbench.models.byte_lm import train as byte_training
     from tokbench.models.byte_lm.options import ByteLmOptions
 
@@ -117,28 +135,22 @@ def test_a_killed_training_continues_on_another_machine_with_the_same_weights(
         decay_steps=2, checkpoint_every=4, precision="fp32", device="cpu",
     )  # fmt: skip
     documents = [b"Tokenizers split text into tokens. " * 20] * 4
-    place = str(tmp_path / "storage")
+    with kept.kept_checkpoints(machine / "checkpoints", storage):
+        byte_training.train(documents, options, machine / "model", machine / "checkpoints")
+    return machine / "model" / "model.safetensors"
 
-    def train(machine: Path) -> Path:
-        with kept.kept_checkpoints(machine / "checkpoints", place):
-            byte_training.train(documents, options, machine / "model", machine / "checkpoints")
-        return machine / "model"
 
-    def killed() -> None:
-        save = byte_training._save
-
-        def save_and_end(*given: object) -> None:
-            save(*given)
-            copies = kept.Copies(tmp_path / "first" / "checkpoints", place)
-            copies.keep()
-            os._exit(3)
-
-        byte_training._save = save_and_end
-        train(tmp_path / "first")
-
-    assert processes.end(processes.start(killed, tmp_path / "told")) == 3, (tmp_path / "told").read_text()
+def test_a_killed_training_continues_on_another_machine_with_the_same_weights(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    pytest.importorskip("torch")
+    storage = str(tmp_path / "storage")
+    program = [sys.executable, "-c", KILLED, str(tmp_path / "first"), storage]
+    killed = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
+    assert killed.returncode == 3, killed.stderr
     shutil.rmtree(tmp_path / "first")
-    resumed = train(tmp_path / "second") / "model.safetensors"
-    assert not Path(place).exists()
+    resumed = train(tmp_path / "second", storage)
+    assert not Path(storage).exists()
     assert "resumes after step 4" in caplog.text
-    assert resumed.read_bytes() == (train(tmp_path / "third") / "model.safetensors").read_bytes()
+    assert resumed.read_bytes() == train(tmp_path / "third", storage).read_bytes()
