@@ -1,6 +1,6 @@
 """Killed twenty times at random moments of every stage, the default experiment ends as if it never had been.
 
-A truncated or altered file is never accepted: its reader names it.
+A truncated or altered file is never accepted: its reader names it, or the run makes it again.
 
 Concurrent runs: of one experiment, which a lock allows once, and of experiments with common inputs.
 
@@ -21,7 +21,7 @@ from random import Random
 import polars as pl
 import pytest
 
-from tests.faults.trial import Run, Trial, by_itself, differing, disk, done, full, read_only, stages
+from tests.faults.trial import Run, Trial, by_itself, content, differing, disk, done, full, read_only, stages
 from tokbench.workflow.status import Stage, build_overview
 
 SMALL = Path(__file__).with_name("small.yaml")
@@ -141,6 +141,11 @@ def test_results(place: str, damage: str, small: Trial, tmp_path: Path) -> None:
     trial = small.copied(tmp_path / "trial")
     lay_aside(trial, "report.html", *missing.split())
     DAMAGES[damage](trial.results / name)
+    if damage == "cut" and not whole and name.endswith(".parquet"):  # The record at its end is lost.
+        trial.run()
+        assert differing(trial.contents(), small.contents()) == []
+        assert content(trial.results / name) == content(small.results / name)
+        return
     is_told_and_made_again(trial, small, f"tokbench: results/small/{whole or name}", trial.results / (whole or name))
 
 
@@ -184,7 +189,7 @@ def test_two_of_one_experiment(small: Trial, tmp_path: Path) -> None:
     (other.folder / "results").symlink_to(trial.folder / "results")
     (trial.folder / "results").mkdir()
     run = trial.start()
-    assert run.until(lambda: list(trial.results.glob("logs/count/**/*.log"))), run.printed()
+    assert run.until(lambda: list(trial.results.glob("logs/count_split/**/*.log"))), run.printed()
     for second in (trial, other):
         printed = second.run(status=1)
         assert f"process {run.process.pid} on " in printed
@@ -209,7 +214,7 @@ def test_two_experiments_of_one_checkout(small: Trial, tmp_path: Path) -> None:
     assert differing(trial.contents(), small.contents()) == []
     trial.run("--configfile", "twin.yaml")
     trial.name = "twin"
-    told = ("report.html", "tables", "statistics", "typeset", "figures")
+    told = ("report.html", "experiment/report.json", "tables", "statistics", "typeset", "figures")
     renamed = (b"results/twin/", b"results/small/")
     found = {
         name: held.replace(b"twin", b"small") if name.startswith("leaderboard") else held.replace(*renamed)
