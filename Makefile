@@ -64,7 +64,7 @@ test-slurm: install-models  ## run the profile on a real SLURM, as root on Debia
 	@tests/slurm/install
 	@TOKBENCH_SLURM=$(EXPERIMENT) python -m pytest tests/slurm
 
-test-faults: install-models  ## kill whole runs, fill their disks and alter their files, about 15 minutes; SEED draws the kills
+test-faults: install-models  ## kill whole runs, fill their disks and alter their files, about 20 minutes; SEED draws the kills
 	@TOKBENCH_FAULTS=1 TOKBENCH_SEED=$(SEED) python -m pytest tests/faults
 
 test-wide: install-models  ## an experiment of VARIANTS variants, three sizes and three stand-ins for models, to its end; hours for 1,000
