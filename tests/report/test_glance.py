@@ -247,3 +247,16 @@ def test_the_leaderboard_has_no_verdict_from_one_training(seeds: int) -> None:
     assert all((row["best"] is None) == (seeds == 1) for row in trained)
     others = {row["verdict"] for row in rows if row["measure"] in ("tokens", "ngram_bits_per_byte")}
     assert others == {"best", "worse"}, "nothing is trained for these"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "versions"), [('{"versions": {"torch": "2"}}', {"torch": "2"}), ("{}", {}), ("", {})]
+)
+def test_a_model_of_the_leaderboard_may_be_provided(manifest: str, versions: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "own" / "bpe" / "1024"
+    folder.mkdir(parents=True)
+    if manifest:
+        (folder / "manifest.json").write_text(manifest)
+    made = {"versions": {}, "revision": None, "hardware": {"python": "3"}}
+    board = leaderboard("small", analysed(1).frames["scoreboard"], [], [folder], {}, made)
+    assert board["models"] == [{"model": "own", "variant": "bpe", "size": "1024", "versions": versions}]

@@ -199,7 +199,8 @@ def _model(folder: Path) -> dict[str, Any]:
 
 
 def _versions(folder: Path) -> dict[str, str]:
-    """Return the versions of the packages that made a result; empty if its folder has no manifest."""
+    """Return the versions of the packages that made a result; empty if no manifest in its folder has them."""
     manifest = folder / "manifest.json"
-    versions: dict[str, str] = read_json(manifest, AGAIN, lenient=True)["versions"] if manifest.is_file() else {}
+    made = read_json(manifest, AGAIN, lenient=True) if manifest.is_file() else {}
+    versions: dict[str, str] = made.get("versions", {})
     return versions
