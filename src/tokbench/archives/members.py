@@ -4,6 +4,7 @@ import hashlib
 import json
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -53,7 +54,8 @@ def opened_archive(path: Path) -> Iterator[Members]:
                 return file.read() if file else b""
 
             yield Members(sorted(files), read)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError) as error:
+        # zipfile raises RuntimeError for an encrypted member, and its subclass NotImplementedError for a newer version.
         raise TokbenchError(f"{path}: cannot be unpacked ({error}); download it again") from None
 
 
