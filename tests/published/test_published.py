@@ -329,6 +329,7 @@ def test_published_writes_tables_figures_and_a_page(
     assert done.status == 0
     assert "differs: 9" in done.stderr
     page = (output / "README.md").read_text()
+    assert page == (ROOT / "results" / "published" / "papers" / "README.md").read_text(), "make published-results"
     assert "print 282 different numbers, 505 times in all. 170 agree to all printed digits. 95 more agree" in page
     assert "9 differ. 8 cannot be recomputed" in page
     assert "| all | 170 | 95 | 9 | 8 |" in page
