@@ -40,6 +40,7 @@ OF_MEMORY := pretokens/test_external_count.py::test_the_process_keeps_within_its
   pretokens/test_external_count.py::test_ngrams_of_bytes_keep_within_their_memory \
   kernels/test_kernels.py::test_a_run_that_failed_is_not_continued \
   kernels/test_kernels.py::test_no_failed_allocation_is_swallowed \
+  kernels/test_kernels.py::test_every_kernel_that_allocates_is_walked \
   corpus/test_json_lines.py::test_fields_that_are_not_read_need_no_memory
 
 .PHONY: help demo docs test test-slurm test-faults test-wide published-results leaderboard gallery nightly sanitize accessibility benchmarks scale coverage install install-models wheel wheels lint format lock clean

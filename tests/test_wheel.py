@@ -38,6 +38,8 @@ from tokbench.workflow.module_sources import GATHERING_FUNCTION
 WHEEL_ROOT = Path(__file__).parents[1]
 KERNELS = WHEEL_ROOT / "src" / "tokbench" / "kernels"
 OFFLINE = ("--quiet", "--offline", "--no-build-isolation")
+MADE_OR_CODE = (".py", ".pyi", ".pyc", ".c", ".cpp", ".so")
+"""Endings of modules and of files that are made of sources."""
 
 
 def required_by(name: str, extras: Iterable[str] = ()) -> set[str]:
@@ -107,6 +109,9 @@ def test_wheel_has_runtime_files_and_no_generated_sources(wheel: Path) -> None:
     }
     assert packaged == ours
     assert {"tokbench/py.typed", "snakemake_logger_plugin_lines/__init__.py"} <= names
+    source = WHEEL_ROOT / "src"
+    data = (path for path in (source / "tokbench").rglob("*") if path.is_file() and path.suffix not in MADE_OR_CODE)
+    assert {path.relative_to(source).as_posix() for path in data if "workflow/files/" not in path.as_posix()} <= names
 
 
 def test_wheel_of_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path) -> None:
