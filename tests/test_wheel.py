@@ -120,7 +120,7 @@ def test_wheel_of_the_source_distribution_is_the_same(wheel: Path, tmp_path: Pat
     [archive] = tmp_path.glob("*.tar.gz")
     with tarfile.open(archive) as packed:
         assert not [name for name in packed.getnames() if name.endswith((".c", ".cpp", ".so"))]
-        packed.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xzf", archive, "-C", tmp_path], check=True)
     source = tmp_path / archive.name.removesuffix(".tar.gz")
     for file in KERNELS.iterdir():
         if file.suffix in {".c", ".cpp", ".so"}:
