@@ -55,7 +55,7 @@ def opened_archive(path: Path) -> Iterator[Members]:
 
             yield Members(sorted(files), read)
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, RuntimeError) as error:
-        # zipfile raises RuntimeError for an encrypted member, and its subclass NotImplementedError for a newer version.
+        # A member that is encrypted, or of a later version of the format, is a RuntimeError of zipfile.
         raise TokbenchError(f"{path}: cannot be unpacked ({error}); download it again") from None
 
 
