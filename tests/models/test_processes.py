@@ -170,7 +170,7 @@ def test_mistakes_are_reported_before_processes_start(
 ) -> None:
     packed = packed_documents(tmp_path / "packed")
     monkeypatch.setattr(launch, "run_together", None)
-    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     tokenizer = saved_tokenizer(tmp_path / "tokenizer")
     where: tuple[Any, ...] = (packed, placed(nodes=2), tmp_path / "model", tmp_path / "checkpoints")
     with pytest.raises(TokbenchError, match="nodes: 2, but this is not part of a SLURM job with that number"):
@@ -205,16 +205,21 @@ def test_model_is_trained_if_a_concurrent_process_failed(
 
 @pytest.mark.usefixtures("_silent_libraries")
 def test_srun_starts_torchrun_on_each_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By stand-ins of SLURM's programs, with two nodes on one machine, whose processes meet."""
+    """By stand-ins of SLURM's programs, with two nodes on one machine, whose processes meet.
+
+    The environment is that of a step of one node, as Snakemake's executor starts it.
+    """
     (tmp_path / "bin").mkdir()
     for name, script in {
-        "scontrol": 'case $2 in hostnames) printf "n3\\nn7\\n";; *) echo "NodeName=$4 NodeAddr=127.0.0.1";; esac',
-        "srun": f'echo "$@" > {tmp_path}/called; while [ $1 != {sys.executable} ]; do shift; done; "$@" & "$@"; wait',
+        "squeue": '[ "$*" = "--noheader --jobs=30007 --format=%N" ] && echo "n[3,7]"',
+        "scontrol": '[ "$2 $3" = "hostnames n[3,7]" ] && printf "n3\\nn7\\n" || echo "NodeName=$4 NodeAddr=127.0.0.1"',
+        "srun": f'echo "$SLURM_JOB_NODELIST" "$@" > {tmp_path}/called\n'
+        f'while [ $1 != {sys.executable} ]; do shift; done; "$@" & "$@"; wait',
     }.items():
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    for name, value in {"JOB_NODELIST": "n[3,7]", "JOB_ID": "30007", "CPUS_PER_TASK": "6"}.items():
+    for name, value in {"JOB_NODELIST": "n3", "JOB_ID": "30007", "CPUS_PER_TASK": "6"}.items():
         monkeypatch.setenv(f"SLURM_{name}", value)
     monkeypatch.setattr(launch, "PROGRAM", ("--no-python", "sh", "-c"))
     script = f"echo $LOCAL_RANK $LOCAL_WORLD_SIZE $WORLD_SIZE $TOKBENCH_LAUNCHED > {tmp_path}/rank$RANK"
@@ -226,6 +231,7 @@ def test_srun_starts_torchrun_on_each_node(tmp_path: Path, monkeypatch: pytest.M
     ]
     called = (tmp_path / "called").read_text().split()
     assert called[: called.index(sys.executable)] == [
+        "n[3,7]",
         "--quiet",
         "--nodes=2",
         "--ntasks=2",

@@ -88,12 +88,20 @@ class Cluster:
     folder: Path
     nodes: tuple[str, ...]
 
-    def ended(self) -> list[dict[str, str]]:
-        """SLURM's own record of every job that has ended: ``Name``, ``JobState``, ``TimeLimit``, ``NodeList``, ``Tres``
-        and others."""
+    def ended(self, run: "Run") -> list[dict[str, str]]:
+        """SLURM's own record of the jobs of a run that have ended: ``Name``, ``JobState``, ``TimeLimit``,
+        ``NodeList``, ``Tres`` and others."""
         records = self.folder / "ended.txt"
         lines = records.read_text().splitlines() if records.exists() else []
-        return [dict(field.partition("=")[::2] for field in line.split()) for line in lines]
+        jobs = [dict(field.partition("=")[::2] for field in line.split()) for line in lines]
+        return [job for job in jobs if job["Name"] == run.identifier()]
+
+    def prefer_other_nodes(self, run: "Run") -> set[str]:
+        """Start jobs from now on at nodes where no job of the run has ended, if they are free; return the nodes where
+        one has. Otherwise jobs that follow one another would all be at the first node."""
+        used = {job["NodeList"] for job in self.ended(run)}
+        said_by("scontrol", "update", f"nodename={','.join(used)}", "weight=1000")
+        return used
 
 
 @contextmanager

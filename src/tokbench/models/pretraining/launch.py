@@ -28,6 +28,8 @@ PROGRAM = ("-m", "tokbench")
 """Arguments of Python that ``torchrun`` passes to each process."""
 PORTS = 20_000, 30_000
 """Range of rendezvous ports of the nodes, end excluded. The number of the SLURM job selects one."""
+JOB = "SLURM_JOB_ID"
+"""Environment variable with the number of the SLURM job."""
 SIGNALLED = 128
 """Offset that a shell adds to a signal's number for the exit status."""
 DEATH_SIGNAL = 1
@@ -165,16 +167,19 @@ def torchrun(resources: TrainingResources, logs: Path) -> list[str]:
     torchrun = [sys.executable, "-P", "-m", "torch.distributed.run", *process_options]
     if resources.nodes == 1:
         return [*torchrun, "--standalone"]
-    nodes = _nodes()
+    allocated = _allocated_nodes()
+    nodes = _output("scontrol", "show", "hostnames", allocated).split() if allocated else []
     if len(nodes) < resources.nodes:
         raise TokbenchError(
             f"nodes: {resources.nodes}, but this is not part of a SLURM job with that number; start it with the "
             "workflow with profiles/slurm, or within sbatch or salloc"
         )
     first, end = PORTS
-    job = os.environ["SLURM_JOB_ID"]
+    job = os.environ[JOB]
     meeting = f"{_address(nodes[0])}:{first + int(job) % (end - first)}"
-    srun = ["srun", "--quiet", f"--nodes={resources.nodes}", f"--ntasks={resources.nodes}", "--ntasks-per-node=1"]
+    # In a step of one node, as Snakemake starts it, srun would know this node only.
+    srun = ["env", f"SLURM_JOB_NODELIST={allocated}"]
+    srun += ["srun", "--quiet", f"--nodes={resources.nodes}", f"--ntasks={resources.nodes}", "--ntasks-per-node=1"]
     srun += ["--kill-on-bad-exit=1", "--overlap"]  # Snakemake's own step has the resources of the job.
     if cpus := os.environ.get("SLURM_CPUS_PER_TASK"):
         srun.append(f"--cpus-per-task={cpus}")
@@ -182,10 +187,10 @@ def torchrun(resources: TrainingResources, logs: Path) -> list[str]:
     return [*srun, *torchrun, "--nnodes", str(resources.nodes), *rendezvous]
 
 
-def _nodes() -> list[str]:
-    """Return the nodes of the SLURM job in SLURM's order; an empty list outside a job."""
-    listed = os.environ.get("SLURM_JOB_NODELIST")
-    return _output("scontrol", "show", "hostnames", listed).split() if listed else []
+def _allocated_nodes() -> str:
+    """Return the nodes of the SLURM job as SLURM writes them, such as ``n[3,7]``; an empty string outside a job."""
+    job = os.environ.get(JOB)
+    return _output("squeue", "--noheader", f"--jobs={job}", "--format=%N").strip() if job else ""
 
 
 def _address(node: str) -> str:
