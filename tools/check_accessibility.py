@@ -27,7 +27,9 @@ FRAME = (
 SCRIPT = """async ([selector, rules, first, last]) => {
   const parts = selector ? Array.from(document.querySelectorAll(selector)).slice(first, last) : [document];
   if (!parts.length) return null;
-  const visible = (value) => selector && parts.forEach((part) => { part.style.contentVisibility = value; });
+  const inside = selector ? parts.flatMap((part) => [part, ...part.querySelectorAll("*")]) : [];
+  const lazy = inside.filter((one) => getComputedStyle(one).contentVisibility === "auto");
+  const visible = (value) => lazy.forEach((one) => { one.style.contentVisibility = value; });
   for (const one of document.querySelectorAll("details")) one.open = true;
   visible("visible");
   const only = rules ? { runOnly: { type: "rule", values: rules.split(",") } } : {};
