@@ -99,7 +99,8 @@ class Cluster:
     def prefer_other_nodes(self, run: "Run") -> set[str]:
         """Start jobs from now on at nodes where no job of the run has ended, if they are free; return the nodes where
         one has. Otherwise jobs that follow one another would all be at the first node."""
-        used = {job["NodeList"] for job in self.ended(run)}
+        # A job that is cancelled before it starts has no node.
+        used = {job["NodeList"] for job in self.ended(run)}.intersection(self.nodes)
         said_by("scontrol", "update", f"nodename={','.join(used)}", "weight=1000")
         return used
 
